@@ -1,0 +1,137 @@
+// Package scenarios is the scenario file: its format (load.go, validate.go), the
+// built-in library (*.yaml, embedded) and the value that a run is made from. A
+// Spec is complete: with a seed it decides every byte of a run.
+package scenarios
+
+import (
+	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// Setting is one configuration entry, key and value as Kafka spells them.
+type Setting struct{ Key, Value string }
+
+// Spec is a scenario.
+type Spec struct {
+	Name     string
+	Why      string // what it shows, for people
+	Look     string // what to expect to see
+	Protocol string // profile name, such as zk-3.9
+	// Duration is the chaos phase; then faults heal, workloads stop, and the
+	// cluster must settle within Settle; then everything is read back.
+	Duration kafka.Nanos
+	Settle   kafka.Nanos
+
+	Cluster   Cluster
+	Topics    []Topic
+	Producers []Producer
+	Consumers []Consumer
+	Events    []faults.Planned
+	Expect    Expect
+
+	File string // where it came from, for messages
+	// NotModelled lists the keys of a server.properties that simkafka does not honour.
+	NotModelled []Setting
+	Warnings    []string
+}
+
+// Cluster is the machines.
+type Cluster struct {
+	Brokers   int      // ids 1 to Brokers
+	Racks     []string // rack of broker i at [i-1]; nil = none
+	Endpoints int      // ZooKeeper endpoints
+	// Config is broker-level settings of all brokers; PerBroker overrides by id.
+	Config    []Setting
+	PerBroker []BrokerSettings
+	ZooKeeper []Setting // tickTime, minSessionTimeout, maxSessionTimeout
+	Network   Network
+	Disk      Disk
+	// ServiceTime is the CPU time of one request at a broker (20 us).
+	ServiceTime kafka.Nanos
+}
+
+// BrokerSettings are the overrides of one broker.
+type BrokerSettings struct {
+	Node     kafka.NodeID
+	Settings []Setting
+}
+
+// Dist is a delay distribution.
+type Dist struct {
+	Kind string // constant, uniform, exponential, lognormal
+	A, B kafka.Nanos
+	// constant: A. uniform: [A, B]. exponential: mean A. lognormal: median A, B = p99.
+}
+
+// Network is every link.
+type Network struct {
+	Latency   Dist  // one way
+	Bandwidth int64 // bytes per second, 0 = unlimited
+}
+
+// Disk is every broker's disk. Zero fields take the built-in profile.
+type Disk struct {
+	Append    kafka.Nanos // per call into the page cache
+	Fsync     kafka.Nanos // base
+	Bandwidth int64       // bytes per second to the device
+	Capacity  int64       // bytes, 0 = unlimited
+	Writeback kafka.Nanos // age at which dirty pages reach the device
+}
+
+// Topic is created before the workload starts.
+type Topic struct {
+	Name        string
+	Partitions  int32
+	Replication int
+	Assignment  [][]kafka.NodeID // by partition; nil = Kafka's placement
+	Config      []Setting
+}
+
+// Producer is a group of equal producers: Name, or Name-1.. if Count > 1.
+type Producer struct {
+	Name       string
+	Count      int
+	Topic      string
+	Partition  int32  // -1 = by partitioner
+	RatePerMil int64  // records a second of each, in thousandths
+	Arrival    string // constant or exponential
+	Size       int32  // bytes of a value
+	Keys       int64  // number of distinct keys, 0 = no key
+	Records    int64  // stop after, 0 = no limit
+	Start      kafka.Nanos
+	Stop       kafka.Nanos // 0 = end of the chaos phase
+	Config     []Setting
+}
+
+// Consumer is a group of equal consumers that share the partitions of their
+// topics by index (assigned partitions, no group protocol).
+type Consumer struct {
+	Name   string
+	Count  int
+	Topics []string
+	Start  kafka.Nanos
+	Config []Setting
+}
+
+// Expect is what must hold.
+type Expect struct {
+	// Loss demands expected loss: the run must lose acknowledged records for a
+	// reason that its configuration allows.
+	Loss bool
+	// Violated demands that this invariant fails (anomaly traces in old profiles).
+	Violated []string
+	// Off removes invariants from the check; every entry needs a reason.
+	Metrics []Metric
+}
+
+// Metric is one assertion, such as "produce.latency.p99 < 250ms after 55s".
+type Metric struct {
+	Source string
+	Name   string
+	Arg    string // glob in parentheses, such as orders/*
+	Op     string // < <= > >= ==
+	Value  int64  // ns, records, bytes/s or percent in thousandths, by metric
+	From   kafka.Nanos
+	To     kafka.Nanos // 0 = end
+	Line   int
+}
