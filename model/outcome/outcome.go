@@ -100,19 +100,26 @@ type Records struct {
 	UnknownPresent               int64 // unknown outcome, found in the final logs
 }
 
+// OutageThreshold is how long records must wait unacknowledged to count as an outage.
+const OutageThreshold = 500 * kafka.Millisecond
+
 // Partition is the story of one partition.
 type Partition struct {
-	TP              kafka.TopicPartition
-	Replicas        []kafka.NodeID
-	Leader          kafka.NodeID
-	LeaderEpoch     kafka.LeaderEpoch
-	ISR             []kafka.NodeID
-	LogStart        kafka.Offset
-	LEO, HW         kafka.Offset
-	Elections       int
-	Unclean         int
-	Unavailable     kafka.Nanos // total time in the chaos phase in which no produce could succeed
-	Outages         []Interval
+	TP          kafka.TopicPartition
+	Replicas    []kafka.NodeID
+	Leader      kafka.NodeID
+	LeaderEpoch kafka.LeaderEpoch
+	ISR         []kafka.NodeID
+	LogStart    kafka.Offset
+	LEO, HW     kafka.Offset
+	Elections   int
+	Unclean     int
+	// Outages are the stretches in which records waited for longer than
+	// OutageThreshold without one acknowledgement; Unavailable is their sum.
+	Outages     []Interval
+	Unavailable kafka.Nanos
+	// Leaderless is the time without a living leader that had taken office.
+	Leaderless      kafka.Nanos
 	UnderReplicated kafka.Nanos
 	UnderMinISR     kafka.Nanos
 }

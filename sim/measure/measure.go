@@ -1,0 +1,251 @@
+// Package measure turns the event stream of a run into the figures of its
+// result: latency by phase and over time, outages, leader and ISR history, lag.
+// It keeps running sums and one open bucket, so that a long run costs no memory
+// for each record. It decides nothing: no actor and no verdict on safety reads it.
+package measure
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+// Config says what to measure.
+type Config struct {
+	Start  kafka.Nanos // workload start: the first phase begins here
+	Chaos  kafka.Nanos // planned end of the chaos phase
+	Series bool        // keep the plots' data
+}
+
+// Collector watches events. The zero value is not usable; see New.
+type Collector struct {
+	cfg    Config
+	now    kafka.Nanos
+	healed kafka.Nanos // -1 before the heal
+
+	phases  *phases
+	buckets *buckets
+	parts   partitions
+	nodes   []nodeState
+	records outcome.Records
+
+	timeline []event.Event
+	probes   []outcome.Count
+	faults   []outcome.Fault
+}
+
+type nodeState struct {
+	name string
+	id   kafka.NodeID
+	up   bool
+}
+
+// maxTimeline bounds the timeline; a run with more facts says so in its last entry.
+const maxTimeline = 4000
+
+// New makes a collector.
+func New(cfg Config) *Collector {
+	c := &Collector{cfg: cfg, healed: -1, phases: newPhases(cfg.Start)}
+	if cfg.Series {
+		c.buckets = newBuckets(bucketWidth(cfg.Chaos))
+	}
+	return c
+}
+
+// Observe takes the next event of the run.
+func (c *Collector) Observe(e *event.Event) {
+	c.advance(e.Time)
+	switch e.Kind {
+	case event.RecordAcked:
+		c.acked(e)
+	case event.RecordDelivered:
+		c.delivered(e)
+	case event.BatchSent:
+		c.sent(e)
+	case event.RecordFailed:
+		c.failed(e)
+	case event.BatchAppended, event.LEOPublished, event.HighWatermark, event.ReplicaLoaded, event.Truncated:
+		c.parts.offsets(e)
+	case event.AssignmentChanged:
+		c.parts.assigned(e)
+	case event.PartitionChanged:
+		c.parts.changed(e)
+		c.wholeness(e.Time)
+		c.keep(e)
+	case event.BecameLeader:
+		c.parts.tookOffice(e)
+	case event.LeaderElected:
+		if e.Flag {
+			c.parts.get(e.TP).out.Unclean++
+		}
+		c.keep(e)
+	case event.Probe:
+		c.probe(e.Text)
+	default:
+		c.world(e)
+	}
+}
+
+// world takes what happens to nodes, and faults.
+func (c *Collector) world(e *event.Event) {
+	switch e.Kind {
+	case event.NodeBooted, event.NodeResumed:
+		c.node(e, true)
+	case event.NodeCrashed, event.NodeStopped, event.NodePaused:
+		c.node(e, false)
+	case event.FaultStarted:
+		c.faults = append(c.faults, outcome.Fault{Index: int(e.Index), Text: e.Text, Hit: e.Actor,
+			Interval: outcome.Interval{From: e.Time, To: -1}})
+		c.phases.faultStarted(e.Time)
+	case event.FaultEnded:
+		c.faultEnded(e)
+	case event.Healed:
+		c.heal(e.Time)
+	case event.Settled, event.ControllerElected, event.ControllerResigned, event.BrokerRegistered,
+		event.BrokerUnregistered, event.SessionExpired, event.DirectoryOffline, event.FetcherFailed,
+		event.Truncated, event.Assertion, event.TopicCreated:
+	default:
+		return
+	}
+	c.wholeness(e.Time)
+	c.keep(e)
+}
+
+func (c *Collector) keep(e *event.Event) {
+	if len(c.timeline) < maxTimeline {
+		c.timeline = append(c.timeline, *e)
+	}
+}
+
+func (c *Collector) probe(name string) {
+	i, found := slices.BinarySearchFunc(c.probes, name, func(p outcome.Count, n string) int {
+		if p.Name < n {
+			return -1
+		} else if p.Name > n {
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		c.probes = slices.Insert(c.probes, i, outcome.Count{Name: name})
+	}
+	c.probes[i].N++
+}
+
+func (c *Collector) node(e *event.Event, up bool) {
+	for i := range c.nodes {
+		if c.nodes[i].name == e.Actor {
+			c.nodes[i].up = up
+			c.parts.nodeChanged(c.nodes[i].id, up, e.Time)
+			return
+		}
+	}
+	id, isBroker := kafka.ParseBrokerHost(e.Actor)
+	if !isBroker {
+		return // clients and ZooKeeper are not part of a whole cluster
+	}
+	c.nodes = append(c.nodes, nodeState{e.Actor, id, up})
+	c.parts.nodeChanged(id, up, e.Time)
+}
+
+func (c *Collector) faultEnded(e *event.Event) {
+	for i := len(c.faults) - 1; i >= 0; i-- {
+		if f := &c.faults[i]; f.Index == int(e.Index) && f.To < 0 {
+			f.To = e.Time
+			break
+		}
+	}
+	c.phases.faultEnded(e.Time)
+}
+
+// heal ends the chaos phase: open faults, outages and phases end here.
+func (c *Collector) heal(at kafka.Nanos) {
+	for i := range c.faults {
+		if c.faults[i].To < 0 {
+			c.faults[i].To = at
+		}
+	}
+	c.parts.heal(at)
+	c.phases.end(at)
+	c.healed = at
+}
+
+// wholeness tells the phases whether every node is up and every partition has
+// its leader and full ISR.
+func (c *Collector) wholeness(at kafka.Nanos) {
+	whole := c.parts.whole()
+	for _, n := range c.nodes {
+		whole = whole && n.up
+	}
+	c.phases.wholeness(whole, at)
+}
+
+func (c *Collector) advance(to kafka.Nanos) {
+	c.now = to
+	if c.buckets != nil && c.healed < 0 {
+		c.buckets.advance(to, &c.parts)
+	}
+}
+
+func (c *Collector) sent(e *event.Event) {
+	c.records.Sent += int64(e.Count)
+	c.parts.get(e.TP).waiting(e.Time)
+}
+
+func (c *Collector) acked(e *event.Event) {
+	c.records.Acked += int64(e.Count)
+	c.parts.get(e.TP).acked(e.Created, e.Time)
+	if c.healed >= 0 {
+		return
+	}
+	d := e.Time - e.Created
+	c.phases.produced(d, int64(e.Count), int64(e.Size))
+	if c.buckets != nil {
+		c.buckets.produced(d, int64(e.Count), int64(e.Size))
+	}
+}
+
+func (c *Collector) failed(e *event.Event) {
+	if e.Flag {
+		c.records.Unknown += int64(e.Count)
+	}
+	c.records.Failed += int64(e.Count)
+	if c.buckets != nil && c.healed < 0 {
+		c.buckets.failed(int64(e.Count))
+	}
+}
+
+func (c *Collector) delivered(e *event.Event) {
+	c.records.Delivered += int64(e.Count)
+	if e.First < 0 || c.healed >= 0 {
+		return
+	}
+	d := e.Time - e.Created
+	c.phases.delivered(d, int64(e.Count))
+	if c.buckets != nil {
+		c.buckets.delivered(d, int64(e.Count))
+	}
+}
+
+// Fill writes what was measured into r. Records that need the final logs (lost,
+// duplicated, unknown but present) are left to the caller.
+func (c *Collector) Fill(r *outcome.Result) {
+	r.Records.Sent, r.Records.Acked = c.records.Sent, c.records.Acked
+	r.Records.Failed, r.Records.Unknown = c.records.Failed, c.records.Unknown
+	r.Records.Delivered = c.records.Delivered
+	r.Faults = c.faults
+	r.Phases = c.phases.result()
+	r.Timeline = c.timeline
+	r.Probes = c.probes
+	r.Partitions = c.parts.result()
+	if c.buckets != nil {
+		c.buckets.fill(&r.Series)
+		c.parts.strips(&r.Series, c.healed)
+	}
+}
+
+// Whole reports whether, by the events so far, every partition has a leader and
+// a full ISR. It is for progress displays only.
+func (c *Collector) Whole() bool { return c.parts.whole() }

@@ -1,0 +1,229 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+// partitions follows every partition's leader, ISR, outages and lag, in order of
+// topic and number.
+type partitions struct {
+	index map[kafka.TopicPartition]*partition
+	list  []*partition
+	down  []kafka.NodeID
+	dirty bool // list needs sorting
+	unfit int  // partitions without a leader or with less than the full ISR
+}
+
+type partition struct {
+	out          outcome.Partition
+	spans        []outcome.Span
+	lags         []outcome.Lag
+	installed    kafka.LeaderEpoch // newest epoch whose leader took office
+	since        kafka.Nanos       // records have waited since; -1 = none wait
+	lastAck      kafka.Nanos
+	leaderless   kafka.Nanos // since; -1 = has a leader
+	underISR     kafka.Nanos // under-replicated since; -1 = not
+	fit          bool
+	first, ended bool
+}
+
+func (p *partitions) get(tp kafka.TopicPartition) *partition {
+	if x := p.index[tp]; x != nil {
+		return x
+	}
+	if p.index == nil {
+		p.index = make(map[kafka.TopicPartition]*partition)
+	}
+	x := &partition{out: outcome.Partition{TP: tp, Leader: kafka.NoNode}, since: -1, leaderless: -1, underISR: -1, installed: -1, first: true}
+	p.index[tp] = x
+	p.list = append(p.list, x)
+	p.dirty = true
+	p.unfit++
+	return x
+}
+
+func (p *partitions) sorted() []*partition {
+	if p.dirty {
+		slices.SortFunc(p.list, func(a, b *partition) int { return a.out.TP.Compare(b.out.TP) })
+		p.dirty = false
+	}
+	return p.list
+}
+
+func (p *partitions) assigned(e *event.Event) { p.get(e.TP).out.Replicas = e.Replicas }
+
+// changed takes the committed state of a partition.
+func (p *partitions) changed(e *event.Event) {
+	x := p.get(e.TP)
+	o := &x.out
+	if !x.first && e.LeaderEpoch > o.LeaderEpoch && e.Leader != o.Leader && e.Leader != kafka.NoNode {
+		o.Elections++
+	}
+	x.first = false
+	o.Leader, o.LeaderEpoch, o.ISR = e.Leader, e.LeaderEpoch, e.ISR
+	if n := len(x.spans); n > 0 {
+		x.spans[n-1].To = e.Time
+	}
+	x.spans = append(x.spans, outcome.Span{Interval: outcome.Interval{From: e.Time, To: -1}, Leader: e.Leader,
+		LeaderEpoch: e.LeaderEpoch, ISR: e.ISR})
+	under := len(e.ISR) < len(o.Replicas)
+	x.underISR = charge(&o.UnderReplicated, x.underISR, under && !x.ended, e.Time)
+	p.office(x, e.Time)
+	p.judge(x)
+}
+
+func (p *partitions) tookOffice(e *event.Event) {
+	x := p.get(e.TP)
+	x.installed = max(x.installed, e.LeaderEpoch)
+	p.office(x, e.Time)
+}
+
+func (p *partitions) nodeChanged(id kafka.NodeID, up bool, at kafka.Nanos) {
+	i := slices.Index(p.down, id)
+	if up && i >= 0 {
+		p.down = slices.Delete(p.down, i, i+1)
+	} else if !up && i < 0 {
+		p.down = append(p.down, id)
+	}
+	for _, x := range p.list {
+		p.office(x, at)
+	}
+}
+
+// office keeps the time without a living leader that has taken office.
+func (p *partitions) office(x *partition, at kafka.Nanos) {
+	without := x.out.Leader == kafka.NoNode || x.installed < x.out.LeaderEpoch || slices.Contains(p.down, x.out.Leader)
+	x.leaderless = charge(&x.out.Leaderless, x.leaderless, without && !x.ended, at)
+}
+
+// charge opens or closes a stretch that began at since (-1: none open).
+func charge(total *kafka.Nanos, since kafka.Nanos, on bool, at kafka.Nanos) kafka.Nanos {
+	if on {
+		if since < 0 {
+			return at
+		}
+		return since
+	}
+	if since >= 0 {
+		*total += at - since
+	}
+	return -1
+}
+
+func (p *partitions) judge(x *partition) {
+	fit := x.out.Leader != kafka.NoNode && len(x.out.ISR) == len(x.out.Replicas)
+	if fit != x.fit {
+		x.fit = fit
+		if fit {
+			p.unfit--
+		} else {
+			p.unfit++
+		}
+	}
+}
+
+func (p *partitions) whole() bool { return p.unfit == 0 && len(p.list) > 0 }
+
+// waiting: a record was sent.
+func (x *partition) waiting(at kafka.Nanos) {
+	if x.since < 0 {
+		x.since = at
+	}
+}
+
+// acked: a record created at created was acknowledged; every older wait is over.
+func (x *partition) acked(created, at kafka.Nanos) {
+	if from := max(created, x.lastAck); at-from > outcome.OutageThreshold && !x.ended {
+		x.outage(from, at)
+	}
+	x.lastAck = at
+	x.since = -1
+}
+
+func (x *partition) outage(from, to kafka.Nanos) {
+	x.out.Outages = append(x.out.Outages, outcome.Interval{From: from, To: to})
+	x.out.Unavailable += to - from
+}
+
+// heal closes what is open; nothing is charged afterwards.
+func (p *partitions) heal(at kafka.Nanos) {
+	for _, x := range p.list {
+		if from := max(x.since, x.lastAck); x.since >= 0 && at-from > outcome.OutageThreshold {
+			x.outage(from, at)
+		}
+		x.leaderless = charge(&x.out.Leaderless, x.leaderless, false, at)
+		x.underISR = charge(&x.out.UnderReplicated, x.underISR, false, at)
+		x.ended = true
+	}
+}
+
+// offsets keeps each replica's end and high watermark.
+func (p *partitions) offsets(e *event.Event) {
+	x := p.get(e.TP)
+	i := slices.IndexFunc(x.lags, func(l outcome.Lag) bool { return l.Node == e.Node })
+	if i < 0 {
+		i = len(x.lags)
+		x.lags = append(x.lags, outcome.Lag{TP: e.TP, Node: e.Node, Points: []outcome.LagPoint{{}}})
+	}
+	pt := &x.lags[i].Points[len(x.lags[i].Points)-1] // the open point
+	switch e.Kind {
+	case event.HighWatermark:
+		pt.HW = e.HW
+	case event.Truncated:
+		pt.LEO, pt.HW = e.Offset, e.HW
+	case event.ReplicaLoaded:
+		pt.LEO, pt.HW = e.LEO, e.HW
+		x.out.LogStart = e.LogStart
+	default:
+		pt.LEO = e.LEO
+	}
+	if e.Node == x.out.Leader {
+		x.out.LEO, x.out.HW = pt.LEO, pt.HW
+	}
+}
+
+// sample closes the open lag point of every replica at a bucket's end.
+func (p *partitions) sample(at kafka.Nanos) {
+	for _, x := range p.sorted() {
+		for i := range x.lags {
+			pts := x.lags[i].Points
+			open := pts[len(pts)-1]
+			pts[len(pts)-1].At = at
+			x.lags[i].Points = append(pts, open)
+		}
+	}
+}
+
+func (p *partitions) result() []outcome.Partition {
+	out := make([]outcome.Partition, 0, len(p.list))
+	for _, x := range p.sorted() {
+		out = append(out, x.out)
+	}
+	return out
+}
+
+// strips writes leader and ISR history and lag, up to the heal.
+func (p *partitions) strips(s *outcome.Series, healed kafka.Nanos) {
+	for _, x := range p.sorted() {
+		strip := outcome.Strip{TP: x.out.TP}
+		for _, sp := range x.spans {
+			if healed >= 0 && sp.From >= healed {
+				break
+			}
+			if sp.To < 0 || (healed >= 0 && sp.To > healed) {
+				sp.To = healed
+			}
+			strip.Spans = append(strip.Spans, sp)
+		}
+		s.Strips = append(s.Strips, strip)
+		slices.SortFunc(x.lags, func(a, b outcome.Lag) int { return int(a.Node) - int(b.Node) })
+		for _, l := range x.lags {
+			l.Points = l.Points[:len(l.Points)-1] // the open one
+			s.Lags = append(s.Lags, l)
+		}
+	}
+}

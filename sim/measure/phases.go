@@ -1,0 +1,122 @@
+package measure
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+// latency records durations from 1 us to 1 h with three digits, in microseconds.
+type latency struct {
+	h   *hdrhistogram.Histogram
+	max kafka.Nanos
+}
+
+const longest = kafka.Hour
+
+func newLatency() latency {
+	return latency{h: hdrhistogram.New(1, int64(longest/kafka.Microsecond), 3)}
+}
+
+// add counts n records with duration d; a longer one counts as the longest.
+func (l *latency) add(d kafka.Nanos, n int64) {
+	l.max = max(l.max, d)
+	d = min(max(d, kafka.Microsecond), longest)
+	if err := l.h.RecordValues(int64(d/kafka.Microsecond), n); err != nil {
+		panic(err) // the value was clamped into the histogram's range
+	}
+}
+
+func (l *latency) quantiles() outcome.Quantiles {
+	q := func(p float64) kafka.Nanos { return kafka.Nanos(l.h.ValueAtQuantile(p)) * kafka.Microsecond }
+	if l.h.TotalCount() == 0 {
+		return outcome.Quantiles{}
+	}
+	return outcome.Quantiles{Count: l.h.TotalCount(), P50: q(50), P95: q(95), P99: q(99), P999: q(99.9), Max: l.max}
+}
+
+func (l *latency) reset() {
+	l.h.Reset()
+	l.max = 0
+}
+
+// phases are before, during and after the faults. "During" lasts from the first
+// fault until no fault is active and the cluster is whole again; a later fault
+// leads back to it.
+type phases struct {
+	open   [3]phase
+	cur    int
+	active int
+	began  bool
+}
+
+type phase struct {
+	name         string
+	span         outcome.Interval
+	used         bool
+	produce, e2e latency
+	acked, bytes int64
+}
+
+const (
+	before = iota
+	during
+	after
+)
+
+func newPhases(start kafka.Nanos) *phases {
+	p := new(phases)
+	for i, n := range []string{"before", "during", "after"} {
+		p.open[i] = phase{name: n, produce: newLatency(), e2e: newLatency(), span: outcome.Interval{From: -1, To: -1}}
+	}
+	p.open[before].span.From, p.open[before].used = start, true
+	return p
+}
+
+func (p *phases) enter(i int, at kafka.Nanos) {
+	p.open[p.cur].span.To = at
+	p.cur = i
+	n := &p.open[i]
+	if !n.used {
+		n.used, n.span.From = true, at
+	}
+	n.span.To = at
+}
+
+func (p *phases) faultStarted(at kafka.Nanos) {
+	p.active++
+	if p.cur != during {
+		p.enter(during, at)
+	}
+}
+
+func (p *phases) faultEnded(kafka.Nanos) { p.active-- }
+
+func (p *phases) wholeness(whole bool, at kafka.Nanos) {
+	if p.cur == during && whole && p.active <= 0 {
+		p.enter(after, at)
+	}
+}
+
+func (p *phases) end(at kafka.Nanos) { p.open[p.cur].span.To = at }
+
+func (p *phases) produced(d kafka.Nanos, n, bytes int64) {
+	c := &p.open[p.cur]
+	c.produce.add(d, n)
+	c.acked += n
+	c.bytes += bytes
+}
+
+func (p *phases) delivered(d kafka.Nanos, n int64) { p.open[p.cur].e2e.add(d, n) }
+
+func (p *phases) result() []outcome.Phase {
+	var out []outcome.Phase
+	for i := range p.open {
+		if c := &p.open[i]; c.used {
+			out = append(out, outcome.Phase{Name: c.name, Interval: c.span, Produce: c.produce.quantiles(),
+				E2E: c.e2e.quantiles(), Acked: c.acked, Bytes: c.bytes})
+		}
+	}
+	return out
+}
