@@ -25,6 +25,7 @@ func (t *TimerTable) take() TimerRef {
 	}
 	s := &t.slots[i]
 	s.gen++
+	s.handle = 0
 	s.live = true
 	return TimerRef{slot: i + 1, gen: s.gen}
 }
@@ -53,3 +54,28 @@ func (t *TimerTable) Release(r TimerRef) {
 
 // Reset forgets every timer: the process died. Refs kept by nobody survive it.
 func (t *TimerTable) Reset() { t.slots, t.free = t.slots[:0], t.free[:0] }
+
+// Pack puts r into one word, for a runner that keeps it in a queue; 0 is none.
+func (r TimerRef) Pack() uint64 { return uint64(r.gen)<<32 | uint64(r.slot) }
+
+// UnpackTimerRef undoes Pack.
+func UnpackTimerRef(w uint64) TimerRef { return TimerRef{slot: uint32(w), gen: uint32(w >> 32)} }
+
+// AtSlot is the ref of the timer that is live in slot s (the low half of Pack),
+// or the zero ref.
+func (t *TimerTable) AtSlot(s uint32) TimerRef {
+	if s == 0 || int(s) > len(t.slots) || !t.slots[s-1].live {
+		return TimerRef{}
+	}
+	return TimerRef{slot: s, gen: t.slots[s-1].gen}
+}
+
+// Handles appends the non-zero handles of all live timers, in slot order.
+func (t *TimerTable) Handles(dst []uint32) []uint32 {
+	for i := range t.slots {
+		if t.slots[i].live && t.slots[i].handle != 0 {
+			dst = append(dst, t.slots[i].handle)
+		}
+	}
+	return dst
+}
