@@ -66,13 +66,13 @@ type Client struct {
 	lost        []step.Addr
 	correlation int32
 	jitter      uint64 // draws taken
-	timer       step.TimerRef
-	timerAt     kafka.Nanos // valid while timer is set
-	timerSeq    int64       // names the timer last set
+	alarm       Alarm
 }
 
 // New makes a client without connections.
-func New(cfg Config) *Client { return &Client{cfg: cfg} }
+func New(cfg Config) *Client {
+	return &Client{cfg: cfg, alarm: Alarm{Lane: cfg.Lane, Kind: cfg.TimerKind}}
+}
 
 // Ready reports whether a request can be sent to the address now: connected, and
 // fewer than MaxInFlight requests unanswered. It starts connecting when there is
@@ -104,7 +104,7 @@ func (c *Client) Connect(in *step.Input, out *step.Effects, to step.Addr) bool {
 	n.id = out.Connect(c.cfg.Lane, to)
 	n.state = connecting
 	n.setupDeadline = deadline(in.Now, c.cfg.SetupTimeout)
-	c.arm(out, n.setupDeadline)
+	c.alarm.Set(out, n.setupDeadline)
 	return true
 }
 
@@ -121,7 +121,7 @@ func (c *Client) Send(in *step.Input, out *step.Effects, to step.Addr, req kmsg.
 	c.correlation++
 	n.inFlight = append(n.inFlight, request{correlation: c.correlation, req: req, tag: tag, sent: in.Now, deadline: due})
 	out.Request(n.id, c.correlation, req)
-	c.arm(out, due)
+	c.alarm.Set(out, due)
 }
 
 // SendNoResponse sends a request that gets no answer (produce with acks=0). It is
@@ -154,7 +154,7 @@ func (c *Client) BackoffUntil(to step.Addr) kafka.Nanos {
 // are valid until the next call of Handle or Disconnect.
 func (c *Client) Handle(in *step.Input, out *step.Effects) (done []Completion, mine bool) {
 	if in.Kind == step.Timer {
-		if in.Timer != c.cfg.TimerKind || in.Lane != c.cfg.Lane {
+		if !c.alarm.Owns(in) {
 			return nil, false
 		}
 		c.clear()

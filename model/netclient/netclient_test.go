@@ -54,7 +54,7 @@ func (b *bench) respond(conn step.ConnID, correlation int32) []Completion {
 }
 
 func (b *bench) fire() []Completion {
-	b.in.Kind, b.in.Timer, b.in.Arg = step.Timer, timerKind, b.c.timerSeq
+	b.in.Kind, b.in.Timer, b.in.Arg = step.Timer, timerKind, b.c.alarm.seq
 	done, _ := b.c.Handle(&b.in, b.out)
 	return done
 }
@@ -116,8 +116,8 @@ func TestRequestTimeoutClosesTheConnectionAndFailsAllOnIt(t *testing.T) {
 	if b.count(step.OpClose) != 1 || len(b.c.Lost()) != 1 || b.c.Lost()[0] != broker1 {
 		t.Fatalf("lost %v", b.c.Lost())
 	}
-	if b.c.InFlight(broker2) != 1 || !b.c.timer.IsSet() || b.c.timerAt != 50*kafka.Second {
-		t.Fatalf("the other connection waits for its own deadline, timer at %v", b.c.timerAt)
+	if b.c.InFlight(broker2) != 1 || !b.c.alarm.ref.IsSet() || b.c.alarm.at != 50*kafka.Second {
+		t.Fatalf("the other connection waits for its own deadline, timer at %v", b.c.alarm.at)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestAnsweredRequestsTouchNoTimer(t *testing.T) {
 	if b.count(step.OpSetTimer)+b.count(step.OpCancelTimer) != 0 {
 		t.Fatal("a timer was touched")
 	}
-	b.in.Now = b.c.timerAt
-	if b.fire(); b.c.timer.IsSet() {
+	b.in.Now = b.c.alarm.at
+	if b.fire(); b.c.alarm.ref.IsSet() {
 		t.Fatal("nothing in flight needs no timer")
 	}
 }
@@ -147,13 +147,13 @@ func TestEarlierDeadlineMovesTheTimer(t *testing.T) {
 	b.ready(broker1)
 	b.input(step.Opened, 1)
 	b.send(broker1, nil)
-	stale := b.c.timerSeq
+	stale := b.c.alarm.seq
 	b.c.Send(&b.in, b.out, broker1, kmsg.NewPtrMetadataRequest(), kafka.Second, nil)
-	if b.c.timerAt != kafka.Second {
-		t.Fatalf("timer at %v", b.c.timerAt)
+	if b.c.alarm.at != kafka.Second {
+		t.Fatalf("timer at %v", b.c.alarm.at)
 	}
 	b.in.Kind, b.in.Timer, b.in.Arg = step.Timer, timerKind, stale
-	if done, mine := b.c.Handle(&b.in, b.out); !mine || len(done) != 0 || !b.c.timer.IsSet() {
+	if done, mine := b.c.Handle(&b.in, b.out); !mine || len(done) != 0 || !b.c.alarm.ref.IsSet() {
 		t.Fatal("a replaced timer must be ignored")
 	}
 }

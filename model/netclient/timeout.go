@@ -13,27 +13,12 @@ func deadline(now, timeout kafka.Nanos) kafka.Nanos {
 	return now + timeout
 }
 
-// arm makes sure that the timer fires at or before at. There is one timer, and it
-// is left alone while it is early enough: when it fires too early it is set again.
-// So a request that is answered in time usually touches no timer.
-func (c *Client) arm(out *step.Effects, at kafka.Nanos) {
-	if at == kafka.Forever || (c.timer.IsSet() && c.timerAt <= at) {
-		return
-	}
-	out.CancelTimer(&c.timer)
-	c.timerSeq++
-	c.timer = out.SetTimer(c.cfg.Lane, at, c.cfg.TimerKind, c.timerSeq, nil)
-	c.timerAt = at
-}
-
 // onTimer closes every connection that has an overdue request or is overdue
-// itself, and arms the timer for the rest. A firing that was already on its way
-// when its timer was replaced is ignored.
+// itself, and sets the alarm for the rest.
 func (c *Client) onTimer(in *step.Input, out *step.Effects) {
-	if in.Arg != c.timerSeq {
+	if !c.alarm.Fired(in) {
 		return
 	}
-	c.timer = step.TimerRef{}
 	next := kafka.Forever
 	for _, n := range c.conns {
 		at := n.nextDeadline()
@@ -48,7 +33,7 @@ func (c *Client) onTimer(in *step.Input, out *step.Effects) {
 		out.Close(n.id)
 		c.fail(in, n, why)
 	}
-	c.arm(out, next)
+	c.alarm.Set(out, next)
 }
 
 // Backoff is Kafka's ExponentialBackoff: initial doubled attempts times, at most
