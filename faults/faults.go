@@ -65,6 +65,9 @@ type Target interface {
 	FailDisk(actor string, f DiskError) (lift func())
 	FillDisk(actor string) (lift func())
 
+	// Failpoint arms a named point; an error names what is wrong with site or term.
+	Failpoint(actor, site, term string) (lift func(), err error)
+
 	// Clock moves the wall clock by a constant (C1) or a jump (C3, C4).
 	Clock(actor string, delta kafka.Nanos) (lift func())
 }

@@ -1,0 +1,30 @@
+package faults
+
+// Kind documents one fault for scenario authors.
+type Kind struct {
+	Word    string
+	IDs     string // of simulation 3
+	Summary string
+	Example string
+}
+
+// Table lists every fault, in the order that help and README show them.
+var Table = []Kind{
+	{"kill", "P1", "the process dies, its page cache stays", "{at: 10s, kill: leader(orders/0), restart_after: 15s}"},
+	{"power_loss", "P2 P14 P15 D6 D7 D8 D11-D14", "the machine stops: unsynced pages are lost, peers hear nothing", "{at: 10s, power_loss: brokers, restart_after: 5s}"},
+	{"stop", "P3", "SIGTERM: controlled shutdown and clean close", "{at: 10s, stop: broker-1, restart_after: 10s}"},
+	{"restart", "P1-P3", "starts what is down", "{at: 30s, restart: broker-1}"},
+	{"pause", "P5 P6 C6", "the process stands still, then goes on as if nothing happened", "{at: 10s, for: 30s, pause: controller}"},
+	{"resume", "P6", "ends a pause", "{at: 40s, resume: broker-1}"},
+	{"cut", "N11 N12 N13 N14 N16 N17", "silence between two sets of nodes, both ways or one way", "{at: 10s, for: 5s, cut: {from: leader(orders/0), to: followers(orders/0), direction: both}}"},
+	{"isolate", "N11", "silence between nodes and everybody else", "{at: 10s, for: 5s, isolate: broker-2}"},
+	{"link", "N1 N3 N4 N9", "slow, jittery, lossy or narrow links", "{at: 10s, for: 5s, link: {between: broker-1, and: others, latency: 50ms, loss: 5%}}"},
+	{"reset", "N20", "connections are reset", "{at: 10s, reset: {between: clients, and: brokers}}"},
+	{"slow_disk", "D1 D2", "every disk call takes longer", "{at: 10s, for: 5s, slow_disk: {node: broker-1, factor: 10x}}"},
+	{"stall_disk", "D3", "every disk call blocks until the fault ends", "{at: 10s, for: 5s, stall_disk: broker-1}"},
+	{"disk_error", "D16 D18 D20", "reads, writes or syncs fail with EIO", "{at: 10s, disk_error: {node: broker-1, op: write, file: \"orders-*/*.log\", nth: 3}}"},
+	{"disk_full", "D26 D27", "writes fail with ENOSPC", "{at: 10s, for: 20s, disk_full: broker-1}"},
+	{"failpoint", "P10 D16 D18 D26", "a named point of the simulator fires at chosen hits", "{at: 10s, failpoint: {node: broker-1, site: disk.sync, term: '2*off->1*return(\"eio\")'}}"},
+	{"clock_offset", "C1", "the wall clock is wrong by a constant while it lasts", "{at: 10s, for: 20s, clock_offset: {node: broker-1, by: 5m}}"},
+	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
+}
