@@ -1,0 +1,124 @@
+package replica
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// appendMark is an append by number; end is exclusive.
+type appendMark struct {
+	number uint32
+	done   bool
+	end    kafka.Offset
+}
+
+// AppendResult is a batch's place in the log.
+type AppendResult struct {
+	Base, Last kafka.Offset // inclusive; -1 when refused
+	// Number is what Publish takes in the Done continuation.
+	Number uint32
+	// Verdict says why the batch was refused; its code is the one returned.
+	Verdict record.Verdict
+}
+
+// AllISR is acks=all.
+const AllISR int8 = -1
+
+// Append is L-13 rows 4 to 7 for one batch of one partition. A code other than
+// None means that nothing was appended. On None the caller arranges Publish. An
+// error is the log's, with code KAFKA_STORAGE_ERROR.
+func (p *Partition) Append(in *step.Input, out *step.Effects, b record.Batch, acks int8) (AppendResult, kafka.ErrorCode, error) {
+	res := AppendResult{Base: kafka.NoOffset, Last: kafka.NoOffset}
+	switch {
+	case p.offline:
+		return res, kafka.KafkaStorageError, nil
+	case p.role != Leader:
+		return res, kafka.NotLeaderOrFollower, nil
+	case acks == AllISR && len(p.isr) < p.effectiveMinISR():
+		return res, kafka.NotEnoughReplicas, nil
+	}
+	info, verdict, err := p.log.AppendAsLeader(b, p.leaderEpoch, in.Wall)
+	if err != nil {
+		return res, kafka.KafkaStorageError, err
+	}
+	if verdict.Code != kafka.None {
+		res.Verdict = verdict
+		return res, verdict.Code, nil
+	}
+	p.appends++
+	p.unpublished = append(p.unpublished, appendMark{number: p.appends, end: info.Last + 1})
+	res.Base, res.Last, res.Number = info.Base, info.Last, p.appends
+	return res, kafka.None, nil
+}
+
+// Publish makes an append visible, and with it those before it that are done; the
+// caller calls it when the append's time is spent. Then L-8 runs. A number of
+// before a role change is ignored: the change published everything.
+func (p *Partition) Publish(in *step.Input, out *step.Effects, number uint32) {
+	end, ready := p.markDone(number)
+	if !ready {
+		return
+	}
+	p.publishUpTo(out, end)
+	moved := MovedLEO
+	if p.role == Leader && p.maybeIncrementHW(in, out) {
+		moved |= MovedHW
+	}
+	p.env.Watcher.Moved(in, out, p, moved)
+}
+
+// markDone marks an append and takes the finished ones off the front; end is that
+// of the last taken.
+func (p *Partition) markDone(number uint32) (end kafka.Offset, ready bool) {
+	for i := range p.unpublished {
+		if p.unpublished[i].number == number {
+			p.unpublished[i].done = true
+			break
+		}
+	}
+	n := 0
+	for n < len(p.unpublished) && p.unpublished[n].done {
+		end = p.unpublished[n].end
+		n++
+	}
+	p.unpublished = append(p.unpublished[:0], p.unpublished[n:]...)
+	return end, n > 0
+}
+
+// publishUpTo moves the published end, backwards after a truncation.
+func (p *Partition) publishUpTo(out *step.Effects, end kafka.Offset) {
+	if end == p.published {
+		return
+	}
+	p.published = end
+	e := p.fact(event.LEOPublished)
+	e.LEO = end
+	out.Note(e)
+}
+
+// CheckDelayedProduce is L-14 for one partition of a parked produce request:
+// required is the last appended offset + 1. done says that the partition's answer
+// is code.
+func (p *Partition) CheckDelayedProduce(required kafka.Offset) (code kafka.ErrorCode, done bool) {
+	switch {
+	case p.offline:
+		return kafka.KafkaStorageError, true
+	case p.role != Leader:
+		return kafka.NotLeaderOrFollower, true
+	}
+	return produceOutcome(p.log.HighWatermark(), required, len(p.maximal), p.effectiveMinISR())
+}
+
+// produceOutcome is the offset part of L-14. A member whose removal is pending
+// still counts, so the maximal ISR decides.
+func produceOutcome(hw, required kafka.Offset, maximalISR, minISR int) (code kafka.ErrorCode, done bool) {
+	switch {
+	case hw < required:
+		return kafka.None, false
+	case minISR > maximalISR:
+		return kafka.NotEnoughReplicasAfterAppend, true
+	}
+	return kafka.None, true
+}
