@@ -1,0 +1,43 @@
+// Package log is the log of one partition on one broker, on model/vfs: segment
+// files, their offset and time index, the leader epoch cache, truncation,
+// recovery after an unclean stop, and the checkpoints; and Manager, which loads
+// and keeps the partitions of a data directory. The bytes it leaves are those
+// that a broker leaves.
+//
+// It mirrors UnifiedLog, LocalLog, LogLoader, LogSegment, LogSegments,
+// AbstractIndex, OffsetIndex, TimeIndex, LeaderEpochFileCache, CheckpointFile,
+// OffsetCheckpointFile, PartitionMetadataFile, CleanShutdownFileHandler,
+// PropertiesUtils and LogManager.
+//
+// # Files of a partition directory
+//
+//	<base>.log              batches, one after the other, nothing between
+//	<base>.index            8 bytes an entry: i32 offset - base, i32 position in .log
+//	<base>.timeindex        12 bytes an entry: i64 timestamp, i32 offset - base
+//	leader-epoch-checkpoint text: 0, count, then "epoch startOffset" lines
+//	partition.metadata      "version: 0\ntopic_id: " and 22 characters
+//
+// base is the offset of the first record, in 20 digits. An index is extended
+// with zeros to its greatest length when made and cut to its entries on roll
+// and close; after a crash it has its greatest length and says nothing about
+// its number of entries, so it is rebuilt from the log (storage trap 16).
+//
+// # Durability
+//
+// Appends are not synced. Everything below the recovery point is: it moves when
+// a flush ends, never before (storage 2.4). A log that was not closed cleanly is
+// read from the segment that holds the checkpointed recovery point on; the first
+// batch that is torn or fails its CRC ends it.
+//
+// # Errors
+//
+// An error of the file system comes back wrapped in operation and file; except
+// for vfs.ErrCrashed it means that the directory is offline, as in a broker, and
+// the log refuses everything afterwards. What a client did wrong is a
+// record.Verdict, not an error.
+//
+// # Left out
+//
+// Splitting of segments whose offsets overflow (a format of Kafka before 0.11):
+// loading one fails. Tiered storage. The stray-partition check of KRaft.
+package log

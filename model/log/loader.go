@@ -1,0 +1,218 @@
+package log
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/vfs"
+)
+
+// OpenParams is what a start knows of a log before it reads it.
+type OpenParams struct {
+	RecoveryPoint kafka.Offset // from the checkpoint; 0 if unknown
+	LogStart      kafka.Offset // from the checkpoint; 0 if unknown
+	Clean         bool         // the directory had the clean-shutdown marker
+	Now           kafka.TimestampMs
+	Jitter        Jitter // kept; may be nil
+}
+
+// Loader brings a log from its directory into memory in bounded steps (LogLoader,
+// storage 7.2). The steps have the order of Kafka's, so that a crash in between
+// leaves what a broker would leave.
+type Loader struct {
+	log     *Log
+	p       OpenParams
+	pass    func(*Loader) (busy bool, err error) // nil when all is done
+	names   []string                             // files of the directory, sorted; "" for one that is gone
+	next    int                                  // in names, of the pass that goes over them
+	swapped bool                                 // .swap files were found
+
+	minCleaned       kafka.Offset // smallest offset of a .cleaned file
+	swapMin, swapMax kafka.Offset // offsets that .swap files cover, swapMax exclusive
+
+	scan      recovery // of one segment, if scanning
+	scanning  bool
+	checked   bool // the indexes of a clean log
+	recovered int  // index of the next segment to recover
+	leo       kafka.Offset
+}
+
+const noSuchOffset = kafka.Offset(1<<63 - 1)
+
+// Open begins to load the log in dir, which is made if it is not there. Steps do
+// the work.
+func Open(fs vfs.FS, dir string, cfg *Config, p OpenParams) (*Loader, error) {
+	l := &Loader{
+		log:        &Log{place: place{fs, dir, cfg}, jitter: p.Jitter},
+		p:          p,
+		pass:       (*Loader).list,
+		minCleaned: noSuchOffset,
+		swapMin:    noSuchOffset,
+	}
+	if err := fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("log: make directory %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+// OpenNow loads a log at once.
+func OpenNow(fs vfs.FS, dir string, cfg *Config, p OpenParams) (*Log, error) {
+	l, err := Open(fs, dir, cfg, p)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if done, err := l.Step(); err != nil || done {
+			return l.Log(), err
+		}
+	}
+}
+
+// Step does at most one bounded piece of work: one file, or recoveryStep bytes of
+// a scan. After an error the loader is of no use.
+func (l *Loader) Step() (done bool, err error) {
+	for l.pass != nil {
+		if busy, err := l.pass(l); busy || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Log is the loaded log; nil before the last step.
+func (l *Loader) Log() *Log {
+	if l.pass != nil {
+		return nil
+	}
+	return l.log
+}
+
+// list reads the directory and the epoch file.
+func (l *Loader) list() (busy bool, err error) {
+	names, err := l.log.fs.List(l.log.dir)
+	if err != nil {
+		return false, fmt.Errorf("log: list %s: %w", l.log.dir, err)
+	}
+	l.names = names
+	l.pass = (*Loader).removeDeleted
+	if l.log.epochs, err = readEpochCache(&l.log.place); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// loadFile is one file of storage 7.2 step 4: an index without its log goes, a log
+// becomes a segment.
+func (l *Loader) loadFile(name string) (busy bool, err error) {
+	base, ok := offsetOf(name)
+	switch {
+	case !ok:
+		return false, nil
+	case isIndexFile(name):
+		if l.has(base, logSuffix) {
+			return false, nil
+		}
+		return true, removeFile(l.log.fs, l.path(name))
+	case !isLogFile(name):
+		return false, nil
+	}
+	return true, l.loadSegment(base)
+}
+
+func (l *Loader) has(base kafka.Offset, suffix string) bool {
+	_, found := slices.BinarySearch(l.names, fileName(base, suffix))
+	return found
+}
+
+func (l *Loader) path(name string) string { return l.log.dir + "/" + name }
+
+// loadSegments is step 4. A segment without an offset index is recovered before
+// the next file is looked at.
+func (l *Loader) loadSegments() (busy bool, err error) {
+	if l.scanning {
+		_, _, err := l.recoverOn()
+		return true, err
+	}
+	busy, err = l.eachFile((*Loader).loadFile)
+	if busy || err != nil {
+		return busy, err
+	}
+	l.names = nil
+	l.pass = (*Loader).recoverLog
+	l.recovered = len(l.log.segments)
+	if !l.p.Clean && len(l.log.segments) > 0 {
+		l.recovered = max(0, l.log.floorIndex(l.p.RecoveryPoint))
+	}
+	return false, nil
+}
+
+func (l *Loader) loadSegment(base kafka.Offset) error {
+	p := &l.log.place
+	s, err := openSegment(p, base, l.p.Now, l.p.Jitter)
+	if err != nil {
+		return err
+	}
+	l.log.segments = append(l.log.segments, s)
+	if !l.has(base, timeIndexSuffix) {
+		if err := s.emptyTimeIndex(p); err != nil {
+			return err
+		}
+	}
+	if l.has(base, indexSuffix) {
+		return nil
+	}
+	return l.beginScan(s)
+}
+
+// emptyTimeIndex makes a time index that was missing, of length 0.
+func (s *segment) emptyTimeIndex(p *place) error {
+	if err := s.times.open(p, s.base); err != nil {
+		return err
+	}
+	s.times.entries, s.times.loaded = nil, true
+	return s.times.resize(0)
+}
+
+func (l *Loader) beginScan(s *segment) (err error) {
+	l.scan, err = beginRecovery(&l.log.place, s)
+	l.scanning = err == nil
+	return err
+}
+
+// recoverOn goes on with the scan. An index that cannot be built ends the segment
+// at its beginning (storage 7.2 step 5).
+func (l *Loader) recoverOn() (done bool, cut int64, err error) {
+	done, cut, err = l.scan.step(&l.log.place, &l.log.epochs)
+	if isInvalidOffset(err) {
+		s := l.scan.seg
+		done = true
+		cut, err = s.truncateTo(&l.log.place, s.base, l.p.Now)
+	}
+	if done || err != nil {
+		l.scan, l.scanning = recovery{}, false
+	}
+	return done, cut, err
+}
+
+// recoverLog is step 5: the segments from the recovery point on, one after the
+// other, until one of them had to be cut; the rest is deleted then.
+func (l *Loader) recoverLog() (busy bool, err error) {
+	log := l.log
+	if l.recovered >= len(log.segments) {
+		l.pass = (*Loader).finish
+		return false, nil
+	}
+	if !l.scanning {
+		return true, l.beginScan(log.segments[l.recovered])
+	}
+	done, cut, err := l.recoverOn()
+	if err != nil || !done {
+		return true, err
+	}
+	l.recovered++
+	if cut > 0 {
+		return true, log.deleteSegments(l.recovered, len(log.segments))
+	}
+	return true, nil
+}

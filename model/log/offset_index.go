@@ -1,0 +1,82 @@
+package log
+
+import (
+	"encoding/binary"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+const offsetEntrySize = 8
+
+// offsetIndex maps offsets to positions in the segment's log file. An entry
+// holds the last offset of an append and the position where the append begins
+// (storage 3.2). Invariant: offsets strictly increase.
+type offsetIndex struct{ indexFile }
+
+func offsetColumn() column   { return column{width: offsetEntrySize, at: 0} }
+func positionColumn() column { return column{width: offsetEntrySize, at: 4} }
+
+func (x *offsetIndex) open(p *place, base kafka.Offset) error {
+	return x.indexFile.open(p, base, indexSuffix, offsetEntrySize)
+}
+
+func (x *offsetIndex) load(p *place, base kafka.Offset) error {
+	return x.indexFile.load(p, base, indexSuffix, offsetEntrySize)
+}
+
+func (x *offsetIndex) count() int { return len(x.entries) / offsetEntrySize }
+
+// isFull tells that the segment must roll (storage 2.2 c).
+func (x *offsetIndex) isFull(cfg *Config) bool {
+	return x.count() >= int(cfg.SegmentIndexBytes/offsetEntrySize)
+}
+
+// lastOffset is the offset of the last entry, base if there is none.
+func (x *offsetIndex) lastOffset(base kafka.Offset) kafka.Offset {
+	n := x.count()
+	if n == 0 {
+		return base
+	}
+	return base + kafka.Offset(x.entries.key(n-1, offsetColumn()))
+}
+
+// lookup is the position of the entry with the largest offset <= target, 0 if
+// there is none.
+func (x *offsetIndex) lookup(base, target kafka.Offset) int64 {
+	i := x.entries.floor(int64(target-base), offsetColumn())
+	if i < 0 {
+		return 0
+	}
+	return x.entries.key(i, positionColumn())
+}
+
+// append adds an entry. offset is representable relative to base.
+func (x *offsetIndex) append(p *place, base, offset kafka.Offset, pos int64) error {
+	if err := x.open(p, base); err != nil {
+		return err
+	}
+	if x.isFull(p.cfg) {
+		return &CorruptError{File: x.file.Name(), Pos: int64(len(x.entries)), Err: errIndexFull}
+	}
+	if x.count() > 0 && offset <= x.lastOffset(base) {
+		return &CorruptError{File: x.file.Name(), Pos: int64(len(x.entries)), Err: errInvalidOffset}
+	}
+	x.entries = binary.BigEndian.AppendUint32(x.entries, uint32(offset-base))
+	x.entries = binary.BigEndian.AppendUint32(x.entries, uint32(pos))
+	return x.write(offsetEntrySize)
+}
+
+// truncateTo drops the entries of offsets >= offset.
+func (x *offsetIndex) truncateTo(base, offset kafka.Offset) {
+	x.cut(offsetEntrySize * x.entries.keep(int64(offset-base), offsetColumn()))
+}
+
+// keep is how many entries have a key below target, by way of floor as Kafka
+// does it: of equal keys those before the one found stay.
+func (t entryTable) keep(target int64, c column) int {
+	i := t.floor(target, c)
+	if i >= 0 && t.key(i, c) != target {
+		i++
+	}
+	return max(i, 0)
+}

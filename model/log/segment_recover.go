@@ -1,0 +1,134 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/simkafka/simkafka/model/record"
+)
+
+const (
+	// recoveryRead is what recovery reads at once, unless a batch is larger.
+	recoveryRead = 256 << 10
+	// recoveryStep bounds the bytes that one step of a recovery reads.
+	recoveryStep = 1 << 20
+)
+
+// recovery is the scan of one segment after an unclean stop (LogSegment.recover,
+// storage 7.3): it rebuilds the indexes and ends the segment at the first batch
+// that is torn or corrupt. It goes on over several steps.
+type recovery struct {
+	seg *segment
+	// Invariant: everything before pos is valid and indexed.
+	pos     int64
+	indexed int64  // position of the last index entry, 0 before the first
+	chunk   []byte // of the file, from pos on
+}
+
+func beginRecovery(p *place, s *segment) (recovery, error) {
+	if err := s.openIndexes(p); err != nil {
+		return recovery{}, err
+	}
+	s.offsets.entries, s.offsets.loaded = nil, true
+	s.times.entries, s.times.loaded = nil, true
+	s.maxTs, s.maxTsKnown = s.times.last(s.base), true
+	return recovery{seg: s}, s.growIndexes(p)
+}
+
+// step reads on. done tells that the segment is recovered; cut is then the number
+// of bytes that were not valid. Epochs above the latest of epochs are entered.
+func (r *recovery) step(p *place, epochs *epochCache) (done bool, cut int64, err error) {
+	for end := r.pos + recoveryStep; r.pos < end; {
+		b, err := r.next()
+		if err != nil {
+			return false, 0, err
+		}
+		if b == nil {
+			cut, err = r.finish(p)
+			return true, cut, err
+		}
+		if err := r.accept(p, b, epochs); err != nil {
+			return false, 0, err
+		}
+	}
+	return false, 0, nil
+}
+
+// next is the batch at pos; nil if there is no valid one.
+func (r *recovery) next() (record.Batch, error) {
+	left := r.seg.size - r.pos
+	if left < headSize {
+		return nil, nil
+	}
+	if err := r.fill(headSize, left); err != nil {
+		return nil, err
+	}
+	size, err := record.PeekSize(r.chunk)
+	if err != nil || int64(size) > left {
+		return nil, nil
+	}
+	if err := r.fill(size, left); err != nil {
+		return nil, err
+	}
+	b := record.Batch(r.chunk[:size:size])
+	if b.Check() != nil {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// fill makes chunk hold at least n bytes; left are in the file.
+func (r *recovery) fill(n int, left int64) error {
+	if len(r.chunk) >= n {
+		return nil
+	}
+	want := int(min(max(int64(n), recoveryRead), left))
+	b, err := r.seg.file.ReadAt(r.pos, want)
+	if err != nil {
+		return fmt.Errorf("log: recover %s: %w", r.seg.file.Name(), err)
+	}
+	if len(b) < n {
+		return &CorruptError{File: r.seg.file.Name(), Pos: r.pos + int64(len(b)), Err: errShortFile}
+	}
+	r.chunk = b
+	return nil
+}
+
+func (r *recovery) accept(p *place, b record.Batch, epochs *epochCache) error {
+	s, last := r.seg, b.LastOffset()
+	if !s.fits(last) {
+		return &CorruptError{File: s.file.Name(), Pos: r.pos, Err: errOffsetOverflow}
+	}
+	if ts := b.MaxTimestamp(); ts > s.maxTs.timestamp {
+		s.maxTs = timestampOffset{ts, last}
+	}
+	if r.pos-r.indexed > int64(p.cfg.IndexIntervalBytes) {
+		if err := s.index(p, last, r.pos); err != nil {
+			return err
+		}
+		r.indexed = r.pos
+	}
+	r.pos += int64(len(b))
+	r.chunk = r.chunk[len(b):]
+	if epoch := b.PartitionLeaderEpoch(); epoch > epochs.latest() && b.BaseOffset() >= 0 {
+		epochs.assign(epoch, b.BaseOffset())
+		return epochs.write(p)
+	}
+	return nil
+}
+
+// finish cuts the segment to what is valid and closes its indexes.
+func (r *recovery) finish(p *place) (cut int64, err error) {
+	s := r.seg
+	cut = s.size - r.pos
+	if err := s.cutLog(r.pos, s.created); err != nil {
+		return 0, err
+	}
+	if err := s.offsets.trim(); err != nil {
+		return 0, err
+	}
+	return cut, s.closeTimes(p)
+}
+
+// isInvalidOffset tells an index that cannot be built from other failures.
+func isInvalidOffset(err error) bool { return errors.Is(err, errInvalidOffset) }

@@ -1,0 +1,121 @@
+package log
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// TruncateTo drops the records at target and after it (storage 6.3, cluster T-5)
+// and reports whether the log got shorter. A target inside a batch drops the whole
+// batch, and the log ends at target all the same. A target at or after the end
+// still drops epochs that begin at the end. The recovery points are to be written
+// by the caller before anything else is appended.
+//
+// The epoch file is written at once, as brokers did before they left it to a
+// background thread.
+func (l *Log) TruncateTo(target kafka.Offset, now kafka.TimestampMs) (bool, error) {
+	if err := l.usable(); err != nil {
+		return false, err
+	}
+	if target < 0 {
+		panic("log: truncation of " + l.dir + " to offset " + strconv.FormatInt(int64(target), 10))
+	}
+	if target >= l.leo {
+		return false, l.fail(l.truncateEpochs(l.leo))
+	}
+	if l.segments[0].base > target {
+		return true, l.TruncateFullyAndStartAt(target, now)
+	}
+	return true, l.fail(l.truncateTo(target, now))
+}
+
+func (l *Log) truncateTo(target kafka.Offset, now kafka.TimestampMs) error {
+	keep := l.floorIndex(target) + 1
+	if err := l.deleteSegments(keep, len(l.segments)); err != nil {
+		return err
+	}
+	if _, err := l.active().truncateTo(&l.place, target, now); err != nil {
+		return err
+	}
+	l.endAt(target)
+	l.logStart = min(l.logStart, target)
+	l.hw = min(l.hw, target)
+	return l.truncateEpochs(target)
+}
+
+// TruncateFullyAndStartAt drops everything; the log becomes empty and begins and
+// ends at offset (storage 6.4).
+func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset, now kafka.TimestampMs) error {
+	if err := l.usable(); err != nil {
+		return err
+	}
+	return l.fail(l.restartAt(offset, now))
+}
+
+func (l *Log) restartAt(offset kafka.Offset, now kafka.TimestampMs) error {
+	last := len(l.segments) - 1
+	if err := l.deleteSegments(0, last); err != nil {
+		return err
+	}
+	old := l.segments[0]
+	if err := l.replaceLast(old, offset, now); err != nil {
+		return err
+	}
+	l.endAt(offset)
+	l.logStart, l.hw = offset, offset
+	l.recoveryPoint = offset
+	l.epochs = l.epochs[:0]
+	return l.epochs.write(&l.place)
+}
+
+// replaceLast puts an empty segment at offset into the place of the one segment
+// left, which is renamed first if it has the same base, else after.
+func (l *Log) replaceLast(old *segment, offset kafka.Offset, now kafka.TimestampMs) (err error) {
+	if old.base == offset {
+		if l.deleted, err = old.markDeleted(&l.place, l.deleted); err != nil {
+			return err
+		}
+	} else if err := l.removeStrays(offset); err != nil {
+		return err
+	}
+	s, err := createSegment(&l.place, offset, now, l.jitter)
+	if err != nil {
+		return err
+	}
+	l.segments[0] = s
+	if old.base != offset {
+		l.deleted, err = old.markDeleted(&l.place, l.deleted)
+	}
+	return err
+}
+
+// endAt sets the end of a log whose files were cut.
+func (l *Log) endAt(end kafka.Offset) {
+	l.leo = end
+	l.recoveryPoint = min(l.recoveryPoint, end)
+	l.flushTo = min(l.flushTo, l.active().base)
+	l.cuts++
+	l.hints.clear()
+}
+
+// deleteSegments takes the segments from index from to index to (exclusive) out of
+// the log and renames their files to .deleted.
+func (l *Log) deleteSegments(from, to int) error {
+	for _, s := range l.segments[from:to] {
+		var err error
+		if l.deleted, err = s.markDeleted(&l.place, l.deleted); err != nil {
+			return err
+		}
+	}
+	l.segments = slices.Delete(l.segments, from, to)
+	return nil
+}
+
+func (l *Log) truncateEpochs(end kafka.Offset) error {
+	if !l.epochs.truncateFromEnd(end) {
+		return nil
+	}
+	return l.epochs.write(&l.place)
+}
