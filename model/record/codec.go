@@ -42,8 +42,9 @@ func ParseCodec(name string) (Codec, bool) {
 }
 
 // MaxDecompressedSize bounds the record area in bytes that a compressed batch
-// may unfold to. Kafka has no such bound, since it reads a stream.
-const MaxDecompressedSize = 64 << 20
+// may unfold to. Kafka has no such bound, since it reads a stream. It is also
+// the largest zstd window.
+const MaxDecompressedSize = 128 << 20
 
 // keptPlain is the most memory in bytes that a Scratch keeps for plain records.
 const keptPlain = 4 << 20
@@ -87,6 +88,7 @@ type Scratch struct {
 	zstdReader  *zstd.Decoder
 	zstdWriter  *zstd.Encoder
 	zstdLevel   zstd.EncoderLevel
+	zstdLimit   int      // of zstdReader, in bytes
 	rebuild     *Builder // of ValidateAndAssign
 }
 

@@ -8,9 +8,8 @@ import (
 
 const (
 	defaultZstdLevel = 3
-	zstdWindow       = 2 << 20 // of level 3
-	zstdMaxWindow    = 128 << 20
-	zstdFirstGuess   = 4 // how often larger than its input the output is taken for
+	zstdWindow       = 2 << 20             // of level 3
+	zstdMaxWindow    = MaxDecompressedSize // of level 22
 )
 
 // appendZstd writes one frame without checksum and dictionary. The encoder's own
@@ -34,29 +33,21 @@ func (s *Scratch) appendZstd(dst []byte, level int, src []byte) []byte {
 	return s.zstdWriter.EncodeAll(src, dst)
 }
 
-// unzstd decodes into a buffer of a guessed size, and again into a larger one
-// when that is full, so that a false content size or window reserves nothing.
+// unzstd reserves at most what an input of this length can unfold to (4 bytes to
+// 128 KiB), whatever content size or window it claims, and no more than a block
+// above the larger of limit and the default window.
 func (s *Scratch) unzstd(dst, src []byte, limit int) ([]byte, error) {
-	if s.zstdReader == nil {
+	if s.zstdReader == nil || s.zstdLimit != limit {
 		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(zstdMaxWindow))
+			zstd.WithDecoderMaxMemory(uint64(max(limit, zstdWindow))), zstd.WithDecoderMaxWindow(zstdMaxWindow))
 		if err != nil {
 			panic(err) // the options are constants
 		}
-		s.zstdReader = r
+		s.zstdReader, s.zstdLimit = r, limit
 	}
-	size := min(max(cap(dst), zstdFirstGuess*len(src), 1024), limit)
-	for {
-		if cap(dst) < size {
-			dst = make([]byte, 0, size)
-		}
-		out, err := s.zstdReader.DecodeAll(src, dst[:0:min(cap(dst), limit)])
-		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			return out, err
-		}
-		if size >= limit {
-			return dst, ErrTooLarge
-		}
-		size = min(4*size, limit)
+	out, err := s.zstdReader.DecodeAll(src, dst)
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || err == nil && len(out)-len(dst) > limit {
+		err = ErrTooLarge
 	}
+	return out, err
 }
