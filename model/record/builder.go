@@ -143,8 +143,7 @@ func (bd *Builder) Build() (Batch, error) {
 	}
 	bd.writeHeader()
 	if bd.opts.Codec == None {
-		b := make(Batch, len(bd.buf))
-		copy(b, bd.buf)
+		b := append(Batch(nil), bd.buf...) // not make: the memory needs no zeros
 		return b.finish(), nil
 	}
 	if bd.scratch == nil {

@@ -181,8 +181,7 @@ func (c *recordCheck) inPlace(base kafka.Offset, epoch kafka.LeaderEpoch) (Batch
 		// has skipped the keys. Deltas of an uncompressed batch are not checked.
 		return nil, refuse(kafka.UnknownServerError, "the offsets of the compressed records are not consecutive")
 	}
-	out := make(Batch, len(c.batch))
-	copy(out, c.batch)
+	out := append(Batch(nil), c.batch...) // not make: the memory needs no zeros
 	out.SetBaseOffset(base)
 	out.SetPartitionLeaderEpoch(epoch)
 	if c.limits.TimestampType == LogAppendTime {
