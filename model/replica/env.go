@@ -21,6 +21,10 @@ type Cluster interface {
 	// IsAlive reports whether the cache lists the broker as alive (L-6, ZooKeeper
 	// mode).
 	IsAlive(node kafka.NodeID) bool
+	// Controller is where the controller listens, as far as the cache knows.
+	Controller() (step.Addr, bool)
+	// BrokerEpoch is that of this broker's current registration, -1 without one.
+	BrokerEpoch() kafka.BrokerEpoch
 }
 
 // Moved says what changed on a partition; a set of bits.
@@ -44,9 +48,14 @@ const (
 // same step; it does not call back into the partition from here.
 type Watcher interface {
 	Moved(in *step.Input, out *step.Effects, p *Partition, what Moved)
+	// Rolled: an append began a new segment; the log has a background flush to do
+	// (log.Log.PendingFlush).
+	Rolled(in *step.Input, out *step.Effects, p *Partition)
+	// Truncated: the log got shorter. The recovery points are to be written before
+	// this returns (T-5); its error is that of the writing.
+	Truncated(in *step.Input, out *step.Effects, p *Partition) error
 	// LogFailed: a disk error other than vfs.ErrCrashed hit the partition's log on a
-	// fetcher's lane. The log directory is offline (storage 6.6 of the broker's
-	// rules: the broker stops serving it).
+	// fetcher's lane: its log directory is offline.
 	LogFailed(in *step.Input, out *step.Effects, p *Partition, err error)
 }
 

@@ -182,5 +182,6 @@ func (p *Partition) CheckDelayedFetch(a *FetchArgs) (bytes int64, done bool) {
 	if a.Offset == upper {
 		return 0, false
 	}
-	return min(p.log.AvailableBytes(a.Offset, upper), int64(a.MaxBytes)), false
+	bytes, olderSegment := p.log.AvailableBytes(a.Offset, upper)
+	return min(bytes, int64(a.MaxBytes)), olderSegment
 }

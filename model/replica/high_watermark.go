@@ -32,10 +32,9 @@ func (p *Partition) maybeIncrementHW(in *step.Input, out *step.Effects) bool {
 	}
 	hw := p.log.HighWatermark()
 	next := nextHighWatermark(hw, p.published, p.remotes, in.Now, p.env.Config.ReplicaLagTimeMax, p.env.Cluster)
-	if next <= hw {
+	if _, moved := p.log.MaybeIncrementHighWatermark(next); !moved {
 		return false
 	}
-	p.log.SetHighWatermark(next)
 	p.noteHW(out, next)
 	return true
 }

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -47,10 +48,32 @@ func (p *Partition) Append(in *step.Input, out *step.Effects, b record.Batch, ac
 		res.Verdict = verdict
 		return res, verdict.Code, nil
 	}
+	p.noteRoll(in, out, &info, info.Base)
+	p.noteAppend(out, info.Batch)
 	p.appends++
 	p.unpublished = append(p.unpublished, appendMark{number: p.appends, end: info.Last + 1})
 	res.Base, res.Last, res.Number = info.Base, info.Last, p.appends
 	return res, kafka.None, nil
+}
+
+// noteRoll notes a segment that an append began at base, and tells the broker.
+func (p *Partition) noteRoll(in *step.Input, out *step.Effects, info *log.AppendInfo, base kafka.Offset) {
+	if !info.Rolled {
+		return
+	}
+	e := p.fact(event.SegmentRolled)
+	e.Base = base
+	out.Note(e)
+	p.env.Watcher.Rolled(in, out, p)
+}
+
+// noteAppend notes a batch that is now in the log.
+func (p *Partition) noteAppend(out *step.Effects, b record.Batch) {
+	e := p.fact(event.BatchAppended)
+	e.Base, e.Last, e.LeaderEpoch = b.BaseOffset(), b.LastOffset(), b.PartitionLeaderEpoch()
+	e.CRC, e.Count, e.Size = b.CRC(), b.Count(), int32(len(b))
+	e.LEO, e.Flag = e.Last+1, p.role == Leader
+	out.Note(e)
 }
 
 // Publish makes an append visible, and with it those before it that are done; the
@@ -87,9 +110,9 @@ func (p *Partition) markDone(number uint32) (end kafka.Offset, ready bool) {
 	return end, n > 0
 }
 
-// publishUpTo moves the published end, backwards after a truncation.
+// publishUpTo moves the published end forwards.
 func (p *Partition) publishUpTo(out *step.Effects, end kafka.Offset) {
-	if end == p.published {
+	if end <= p.published {
 		return
 	}
 	p.published = end

@@ -4,6 +4,7 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -16,7 +17,7 @@ type Partition struct {
 
 	env   *Env
 	topic *config.Topic
-	log   Log
+	log   *log.Log
 
 	// replicas is the assignment, self included.
 	replicas []kafka.NodeID
@@ -80,7 +81,7 @@ func (p *Partition) MaximalISR() []kafka.NodeID { return p.maximal }
 func (p *Partition) Replicas() []kafka.NodeID { return p.replicas }
 
 // Log is the partition's log, nil before the first role.
-func (p *Partition) Log() Log { return p.log }
+func (p *Partition) Log() *log.Log { return p.log }
 
 // PublishedLEO is the log end offset that fetches, high watermark and ISR rules
 // see: exclusive.

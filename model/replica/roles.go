@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -42,7 +43,7 @@ func (p *Partition) CheckStop(epoch kafka.LeaderEpoch) kafka.ErrorCode {
 // partition epoch is refused. isNew tells that the broker did not lead before.
 // A state with the same leader epoch only renews assignment and ISR. An error is
 // the log's; nothing has changed then.
-func (p *Partition) MakeLeader(in *step.Input, out *step.Effects, st *State, l Log) (isNew bool, err error) {
+func (p *Partition) MakeLeader(in *step.Input, out *step.Effects, st *State, l *log.Log) (isNew bool, err error) {
 	if st.PartitionEpoch < p.partitionEpoch {
 		return false, nil
 	}
@@ -104,7 +105,7 @@ func (p *Partition) assign(replicas []kafka.NodeID) {
 // state with an older partition epoch is refused. newEpoch tells that the leader
 // epoch grew: the fetcher must start anew, even at the same leader; otherwise it
 // goes on untouched.
-func (p *Partition) MakeFollower(in *step.Input, out *step.Effects, st *State, l Log) (newEpoch bool) {
+func (p *Partition) MakeFollower(in *step.Input, out *step.Effects, st *State, l *log.Log) (newEpoch bool) {
 	if st.PartitionEpoch < p.partitionEpoch {
 		return false
 	}
@@ -135,9 +136,14 @@ func (p *Partition) Stop(in *step.Input, out *step.Effects, epoch kafka.LeaderEp
 
 // takeLog makes l the log and publishes all that is in it: a role change waits
 // for the appends that are under way (leaderIsrUpdateLock).
-func (p *Partition) takeLog(out *step.Effects, l Log) {
+func (p *Partition) takeLog(out *step.Effects, l *log.Log) {
+	first := p.log == nil
 	p.log = l
 	p.unpublished = p.unpublished[:0]
+	if first {
+		p.published = l.LogEndOffset()
+		return
+	}
 	p.publishUpTo(out, l.LogEndOffset())
 }
 
