@@ -170,6 +170,7 @@ type EventTrigger struct {
 	Actor    *Selector            // the noting actor; nil = any
 	Text     string               // Event.Text must contain it
 	Nth      int                  // from 1
+	Records  int64                // instead of Nth: when the events' records add up to it
 	After    kafka.Nanos          // not before
 	DelayMin kafka.Nanos
 	DelayMax kafka.Nanos

@@ -17,8 +17,10 @@ type Spec struct {
 	Why      string // what it shows, for people
 	Look     string // what to expect to see
 	Protocol string // profile name, such as zk-3.9
-	// Duration is the chaos phase; then faults heal, workloads stop, and the
-	// cluster must settle within Settle; then everything is read back.
+	// Heal ends the chaos phase: faults are undone, what is down restarts (0 = at
+	// Duration). The workload goes on until Duration; then the cluster must settle
+	// within Settle, and everything is read back.
+	Heal     kafka.Nanos
 	Duration kafka.Nanos
 	Settle   kafka.Nanos
 
@@ -27,6 +29,7 @@ type Spec struct {
 	Producers []Producer
 	Consumers []Consumer
 	Events    []faults.Planned
+	Chaos     *Chaos // faults drawn from the seed
 	Expect    Expect
 
 	File string // where it came from, for messages
@@ -111,6 +114,22 @@ type Consumer struct {
 	Topics []string
 	Start  kafka.Nanos
 	Config []Setting
+}
+
+// Chaos draws faults: between Min and Max of them, each one of Of, at times drawn
+// from [From, To). Range fields of the entries are drawn too.
+type Chaos struct {
+	From, To kafka.Nanos
+	Min, Max int
+	Of       []Candidate
+}
+
+// Candidate is a fault that chaos may draw. A topic/* in a selector stands for a
+// drawn partition of that topic.
+type Candidate struct {
+	faults.Planned
+	ForMax          kafka.Nanos // For is drawn from [For, ForMax]; 0 = For itself
+	RestartAfterMax kafka.Nanos
 }
 
 // Expect is what must hold.

@@ -15,7 +15,7 @@ import (
 // Config says what to measure.
 type Config struct {
 	Start  kafka.Nanos // workload start: the first phase begins here
-	Chaos  kafka.Nanos // planned end of the chaos phase
+	End    kafka.Nanos // planned end of the workload
 	Series bool        // keep the plots' data
 }
 
@@ -23,7 +23,7 @@ type Config struct {
 type Collector struct {
 	cfg    Config
 	now    kafka.Nanos
-	healed kafka.Nanos // -1 before the heal
+	closed kafka.Nanos // -1 before Close
 
 	phases  *phases
 	buckets *buckets
@@ -47,9 +47,9 @@ const maxTimeline = 4000
 
 // New makes a collector.
 func New(cfg Config) *Collector {
-	c := &Collector{cfg: cfg, healed: -1, phases: newPhases(cfg.Start)}
+	c := &Collector{cfg: cfg, closed: -1, phases: newPhases(cfg.Start)}
 	if cfg.Series {
-		c.buckets = newBuckets(bucketWidth(cfg.Chaos))
+		c.buckets = newBuckets(bucketWidth(cfg.End))
 	}
 	return c
 }
@@ -101,9 +101,7 @@ func (c *Collector) world(e *event.Event) {
 		c.phases.faultStarted(e.Time)
 	case event.FaultEnded:
 		c.faultEnded(e)
-	case event.Healed:
-		c.heal(e.Time)
-	case event.Settled, event.ControllerElected, event.ControllerResigned, event.BrokerRegistered,
+	case event.Healed, event.Settled, event.ControllerElected, event.ControllerResigned, event.BrokerRegistered,
 		event.BrokerUnregistered, event.SessionExpired, event.DirectoryOffline, event.FetcherFailed,
 		event.Truncated, event.Assertion, event.TopicCreated:
 	default:
@@ -160,16 +158,17 @@ func (c *Collector) faultEnded(e *event.Event) {
 	c.phases.faultEnded(e.Time)
 }
 
-// heal ends the chaos phase: open faults, outages and phases end here.
-func (c *Collector) heal(at kafka.Nanos) {
+// Close ends the measured time, when the workload stops: open faults, outages and
+// phases end here. Later events still count records.
+func (c *Collector) Close(at kafka.Nanos) {
 	for i := range c.faults {
 		if c.faults[i].To < 0 {
 			c.faults[i].To = at
 		}
 	}
-	c.parts.heal(at)
+	c.parts.close(at)
 	c.phases.end(at)
-	c.healed = at
+	c.closed = at
 }
 
 // wholeness tells the phases whether every node is up and every partition has
@@ -184,7 +183,7 @@ func (c *Collector) wholeness(at kafka.Nanos) {
 
 func (c *Collector) advance(to kafka.Nanos) {
 	c.now = to
-	if c.buckets != nil && c.healed < 0 {
+	if c.buckets != nil && c.closed < 0 {
 		c.buckets.advance(to, &c.parts)
 	}
 }
@@ -197,7 +196,7 @@ func (c *Collector) sent(e *event.Event) {
 func (c *Collector) acked(e *event.Event) {
 	c.records.Acked += int64(e.Count)
 	c.parts.get(e.TP).acked(e.Created, e.Time)
-	if c.healed >= 0 {
+	if c.closed >= 0 {
 		return
 	}
 	d := e.Time - e.Created
@@ -212,14 +211,14 @@ func (c *Collector) failed(e *event.Event) {
 		c.records.Unknown += int64(e.Count)
 	}
 	c.records.Failed += int64(e.Count)
-	if c.buckets != nil && c.healed < 0 {
+	if c.buckets != nil && c.closed < 0 {
 		c.buckets.failed(int64(e.Count))
 	}
 }
 
 func (c *Collector) delivered(e *event.Event) {
 	c.records.Delivered += int64(e.Count)
-	if e.First < 0 || c.healed >= 0 {
+	if e.First < 0 || c.closed >= 0 {
 		return
 	}
 	d := e.Time - e.Created
@@ -242,7 +241,7 @@ func (c *Collector) Fill(r *outcome.Result) {
 	r.Partitions = c.parts.result()
 	if c.buckets != nil {
 		c.buckets.fill(&r.Series)
-		c.parts.strips(&r.Series, c.healed)
+		c.parts.strips(&r.Series, c.closed)
 	}
 }
 

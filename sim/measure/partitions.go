@@ -149,8 +149,8 @@ func (x *partition) outage(from, to kafka.Nanos) {
 	x.out.Unavailable += to - from
 }
 
-// heal closes what is open; nothing is charged afterwards.
-func (p *partitions) heal(at kafka.Nanos) {
+// close closes what is open; nothing is charged afterwards.
+func (p *partitions) close(at kafka.Nanos) {
 	for _, x := range p.list {
 		if from := max(x.since, x.lastAck); x.since >= 0 && at-from > outcome.OutageThreshold {
 			x.outage(from, at)
@@ -206,16 +206,16 @@ func (p *partitions) result() []outcome.Partition {
 	return out
 }
 
-// strips writes leader and ISR history and lag, up to the heal.
-func (p *partitions) strips(s *outcome.Series, healed kafka.Nanos) {
+// strips writes leader and ISR history and lag, up to the close.
+func (p *partitions) strips(s *outcome.Series, closed kafka.Nanos) {
 	for _, x := range p.sorted() {
 		strip := outcome.Strip{TP: x.out.TP}
 		for _, sp := range x.spans {
-			if healed >= 0 && sp.From >= healed {
+			if closed >= 0 && sp.From >= closed {
 				break
 			}
-			if sp.To < 0 || (healed >= 0 && sp.To > healed) {
-				sp.To = healed
+			if sp.To < 0 || (closed >= 0 && sp.To > closed) {
+				sp.To = closed
 			}
 			strip.Spans = append(strip.Spans, sp)
 		}
