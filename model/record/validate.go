@@ -20,6 +20,10 @@ type Limits struct {
 	Level           int           // of Codec; 0 is Kafka's default
 	Compacted       bool          // cleanup.policy contains compact
 
+	// Coordinator is the origin COORDINATOR in place of CLIENT: offsets written
+	// by a group coordinator, transaction markers. Rules 1 and 5 to 7 do not apply.
+	Coordinator bool
+
 	// Scratch is shared memory of the codecs; nil makes new for each batch that
 	// needs some.
 	Scratch *Scratch
@@ -51,8 +55,7 @@ type Verdict struct {
 
 // ValidateAndAssign is what a leader does with the bytes that a client produced
 // to one partition, before the producer-state checks (LogValidator and the
-// checks around it, storage 1.8 rules 1 to 13, origin CLIENT). b is not
-// modified. If the verdict's code is None, out is a fresh batch that starts at
+// checks around it, storage 1.8 rules 1 to 13). b is not modified. If the verdict's code is None, out is a fresh batch that starts at
 // base, stamped with epoch, with its maximum timestamp (now for LogAppendTime)
 // and with the topic's codec; else out is nil. A cut tail of b is dropped.
 //
@@ -68,7 +71,7 @@ func ValidateAndAssign(b Batch, base kafka.Offset, epoch kafka.LeaderEpoch, now 
 		return nil, v
 	}
 	target := b.Codec()
-	if !l.KeepCodec {
+	if !l.KeepCodec && !(b.IsControl() && target == None) { // plain control records stay so
 		target = l.Codec
 	}
 	c := recordCheck{batch: b, now: now, limits: l, maxTimestamp: kafka.NoTimestamp}
@@ -131,7 +134,7 @@ func nextInRequest(buf Batch) (int, Verdict) {
 
 // validateBatch is rules 1 to 7, in their order.
 func validateBatch(b Batch, l *Limits) Verdict {
-	if b.BaseOffset() != 0 {
+	if !l.Coordinator && b.BaseOffset() != 0 {
 		return refuse(kafka.InvalidRecord, "the base offset of a produced batch must be 0")
 	}
 	if len(b) > l.MaxMessageBytes {
@@ -142,6 +145,9 @@ func validateBatch(b Batch, l *Limits) Verdict {
 	}
 	if b.Codec() > Zstd {
 		return refuse(kafka.UnknownServerError, "the compression type is unknown")
+	}
+	if l.Coordinator {
+		return Verdict{}
 	}
 	span := int64(b.LastOffsetDelta()) + 1
 	switch {

@@ -186,6 +186,23 @@ func TestVerdictListsEachRefusedRecord(t *testing.T) {
 	}
 }
 
+func TestCoordinatorMayWriteMarkers(t *testing.T) {
+	marker, err := MarkerBatch(Marker{4000, 2, true, 11}, 0, kafka.NoLeaderEpoch, testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := DefaultLimits()
+	l.KeepCodec, l.Codec = false, Zstd
+	if _, v := ValidateAndAssign(marker, 50, 3, testNow, &l); v.Code != kafka.InvalidRecord {
+		t.Errorf("a client's marker: %v", v)
+	}
+	l.Coordinator = true
+	out, v := ValidateAndAssign(marker, 50, 3, testNow, &l)
+	if v.Code != kafka.None || out.BaseOffset() != 50 || out.Codec() != None || out.CRC() != marker.CRC() {
+		t.Errorf("%v", v)
+	}
+}
+
 func TestStorageTrap8HighAttributeByteIsClearedOnRewrite(t *testing.T) {
 	b := edit(produced(t, nil), attributesPos, "0100")
 	l := DefaultLimits()
