@@ -8,14 +8,14 @@ import (
 // SlowDisk multiplies the price of every disk call (D1, D2).
 type SlowDisk struct {
 	Node   Selector
-	Factor int64 // in percent; 1000 is ten times slower
+	Factor int64 // whole times, at least 2
 }
 
 // Word implements Fault.
 func (f SlowDisk) Word() string { return "slow_disk" }
 
 func (f SlowDisk) String() string {
-	return fmt.Sprintf("slow_disk: {node: %s, factor: %s}", f.Node, factorText(f.Factor))
+	return fmt.Sprintf("slow_disk: {node: %s, factor: %dx}", f.Node, f.Factor)
 }
 
 // Selectors implements Fault.
@@ -35,7 +35,7 @@ func (f Stall) Selectors() []Selector { return []Selector{f.Node} }
 
 // Start implements Fault.
 func (f Stall) Start(t Target, c Context) (string, func(Target), error) {
-	return onDisks(t, c, f.Node, t.StallDisk)
+	return onDisks(t, c, f.Node, func(n string) func() { return t.StallDisk(n, c.Until) })
 }
 
 // DiskIO makes reads, writes or syncs fail with EIO (D16, D18, D19, D20).

@@ -30,6 +30,8 @@ type Fault interface {
 type Context struct {
 	Index int // number of the fault in the plan
 	Nth   int // which firing of a repeated fault, from 0
+	// Until is when it will be undone at the latest.
+	Until kafka.Nanos
 	// Event is what triggered it, if an event did.
 	Event *event.Event
 }
@@ -59,9 +61,10 @@ type Target interface {
 	// Reset kills the connections between a and b with RST (N20).
 	Reset(a, b []string) int
 
-	// SlowDisk multiplies prices; StallDisk blocks calls; both return their undo.
-	SlowDisk(actor string, percent int64) (lift func())
-	StallDisk(actor string) (lift func())
+	// SlowDisk multiplies prices by a whole number; StallDisk blocks calls until a
+	// time; both return their undo.
+	SlowDisk(actor string, times int64) (lift func())
+	StallDisk(actor string, until kafka.Nanos) (lift func())
 	FailDisk(actor string, f DiskError) (lift func())
 	FillDisk(actor string) (lift func())
 

@@ -29,9 +29,6 @@ func durationText(d kafka.Nanos) string {
 // percentText prints parts per million as a percentage.
 func percentText(ppm int64) string { return decimal(ppm, 10_000) + "%" }
 
-// factorText prints a factor in percent as a multiple.
-func factorText(percent int64) string { return decimal(percent, 100) + "x" }
-
 // decimal prints n/scale without trailing zeros; scale is a power of ten.
 func decimal(n, scale int64) string {
 	s := strconv.FormatInt(n/scale, 10)

@@ -5,11 +5,12 @@ package scenarios
 
 import (
 	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
 // Setting is one configuration entry, key and value as Kafka spells them.
-type Setting struct{ Key, Value string }
+type Setting = config.Setting
 
 // Spec is a scenario.
 type Spec struct {
@@ -36,6 +37,14 @@ type Spec struct {
 	// NotModelled lists the keys of a server.properties that simkafka does not honour.
 	NotModelled []Setting
 	Warnings    []string
+}
+
+// HealAt is the end of the chaos phase.
+func (s *Spec) HealAt() kafka.Nanos {
+	if s.Heal > 0 {
+		return s.Heal
+	}
+	return s.Duration
 }
 
 // Cluster is the machines.

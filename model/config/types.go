@@ -9,6 +9,9 @@ import (
 	"github.com/simkafka/simkafka/model/record"
 )
 
+// Setting is one configuration entry, key and value as Kafka spells them.
+type Setting struct{ Key, Value string }
+
 // Truncation is the rule by which a follower cuts its log (cluster 2.2).
 type Truncation uint8
 
