@@ -156,11 +156,14 @@ const (
 	Expired
 	// Ended: the session closed by Close is gone, or the attempt to say so failed.
 	Ended
+	// ConnectTimedOut: no session within ConnectTimeout of Start. Kafka's broker
+	// fails its start; the client itself goes on trying.
+	ConnectTimedOut
 	numEventTypes
 )
 
 var eventNames = [numEventTypes]string{"created", "deleted", "data-changed", "children-changed", "connected",
-	"disconnected", "expired", "ended"}
+	"disconnected", "expired", "ended", "connect-timed-out"}
 
 func (t EventType) String() string { return eventNames[t] }
 
