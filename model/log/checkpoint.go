@@ -35,14 +35,8 @@ type OffsetEntry struct {
 // dir, in the order of entries. When it returns the new content is durable.
 func WriteOffsetCheckpoint(fs vfs.FS, dir, name string, entries []OffsetEntry) error {
 	b := appendCheckpointHead(make([]byte, 0, 16+32*len(entries)), len(entries))
-	for i := range entries {
-		e := &entries[i]
-		b = append(b, e.TP.Topic...)
-		b = append(b, ' ')
-		b = strconv.AppendInt(b, int64(e.TP.Partition), 10)
-		b = append(b, ' ')
-		b = strconv.AppendInt(b, int64(e.Offset), 10)
-		b = append(b, '\n')
+	for _, e := range entries {
+		b = appendCheckpointLine(b, e.TP, e.Offset)
 	}
 	return replaceFile(fs, dir, name, b)
 }
@@ -120,6 +114,15 @@ func appendCheckpointHead(b []byte, entries int) []byte {
 	b = strconv.AppendInt(b, checkpointVersion, 10)
 	b = append(b, '\n')
 	b = strconv.AppendInt(b, int64(entries), 10)
+	return append(b, '\n')
+}
+
+func appendCheckpointLine(b []byte, tp kafka.TopicPartition, offset kafka.Offset) []byte {
+	b = append(b, tp.Topic...)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(tp.Partition), 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(offset), 10)
 	return append(b, '\n')
 }
 

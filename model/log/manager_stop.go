@@ -1,0 +1,81 @@
+package log
+
+import "github.com/simkafka/simkafka/model/kafka"
+
+// WriteRecoveryPoints writes recovery-point-offset-checkpoint: every 60 s, and at
+// once after a truncation (storage 2.4). It flushes nothing (cluster L-34,
+// corrected).
+func (m *Manager) WriteRecoveryPoints() error {
+	return m.writeCheckpoint(RecoveryPointCheckpoint, func(l *Log) (kafka.Offset, bool) {
+		return l.recoveryPoint, true
+	})
+}
+
+// WriteLogStartOffsets writes log-start-offset-checkpoint, which has only the logs
+// that begin inside their first segment.
+func (m *Manager) WriteLogStartOffsets() error {
+	return m.writeCheckpoint(LogStartOffsetCheckpoint, func(l *Log) (kafka.Offset, bool) {
+		return l.logStart, l.logStart > l.segments[0].base
+	})
+}
+
+// WriteHighWatermarks writes replication-offset-checkpoint: every 5 s and at a
+// clean stop (cluster L-10). While logs are still loading it does nothing, since it
+// would forget theirs.
+func (m *Manager) WriteHighWatermarks() error {
+	if m.load != nil {
+		return nil
+	}
+	return m.writeCheckpoint(HighWatermarkCheckpoint, func(l *Log) (kafka.Offset, bool) {
+		return l.hw, true
+	})
+}
+
+func (m *Manager) writeCheckpoint(name string, value func(*Log) (kafka.Offset, bool)) error {
+	count := 0
+	for i := range m.replicas {
+		if _, ok := value(m.replicas[i].Log); ok {
+			count++
+		}
+	}
+	b := appendCheckpointHead(make([]byte, 0, 16+32*count), count)
+	for i := range m.replicas {
+		r := &m.replicas[i]
+		if offset, ok := value(r.Log); ok {
+			b = appendCheckpointLine(b, r.TP, offset)
+		}
+	}
+	return replaceFile(m.fs, m.dir, name, b)
+}
+
+// StopStep does a bounded piece of a clean stop (storage 7.1): one log is flushed
+// and closed a call; after the last one the checkpoints are written, then the
+// marker, which names the broker's epoch. Logs that have failed are only closed,
+// and then there is no marker; nor is there one if logs were still loading, unless
+// the start had found one. High watermarks are written before by the caller.
+func (m *Manager) StopStep(broker kafka.BrokerEpoch, now kafka.TimestampMs) (done bool, err error) {
+	if m.stopped < len(m.replicas) {
+		l := m.replicas[m.stopped].Log
+		m.stopped++
+		return false, l.Close(l.failure == nil, now)
+	}
+	if err := m.WriteRecoveryPoints(); err != nil {
+		return false, err
+	}
+	if err := m.WriteLogStartOffsets(); err != nil {
+		return false, err
+	}
+	if m.mayMarkClean() {
+		return true, writeCleanShutdown(m.fs, m.dir, broker)
+	}
+	return true, nil
+}
+
+func (m *Manager) mayMarkClean() bool {
+	for i := range m.replicas {
+		if m.replicas[i].Log.failure != nil {
+			return false
+		}
+	}
+	return m.clean || m.load == nil
+}
