@@ -20,6 +20,12 @@ const (
 	timerRebalance                       // auto-leader-rebalance-task
 )
 
+// ZooKeeper is the part of *zookeeper.Client that the controller needs: requests
+// in, all answers of a batch out, connection loss retried within.
+type ZooKeeper interface {
+	Do(in *step.Input, out *step.Effects, reqs []zookeeper.Request, w zookeeper.Waiter)
+}
+
 // Reply takes the answer to a request handed to the controller. It is called
 // exactly once, inside the same step or a later one of any lane, unless the
 // process dies before.
@@ -31,7 +37,7 @@ type Reply func(in *step.Input, out *step.Effects, resp kmsg.Response)
 // called while the controller is at work (a reply that calls back) only queues.
 type Controller struct {
 	cfg       *config.Broker
-	zk        *zookeeper.Client
+	zk        ZooKeeper
 	lane      step.Lane
 	timerBase step.TimerKind
 	formats   zookeeper.Formats
@@ -58,7 +64,7 @@ type Controller struct {
 // New makes the controller module of a broker. zk is the broker's own client;
 // timers and connections belong to lane; timer kinds timerBase to
 // timerBase+NumTimers-1 are the controller's.
-func New(cfg *config.Broker, zk *zookeeper.Client, lane step.Lane, timerBase step.TimerKind) *Controller {
+func New(cfg *config.Broker, zk ZooKeeper, lane step.Lane, timerBase step.TimerKind) *Controller {
 	return &Controller{cfg: cfg, zk: zk, lane: lane, timerBase: timerBase,
 		formats: zookeeper.FormatsOf(cfg.Profile), active: kafka.NoNode,
 		net: netclient.New(netclient.Config{

@@ -66,6 +66,10 @@ func (p *maybeResign) step(c *Controller) next {
 }
 
 // elect tries to become the controller (Z-8).
+//
+// As in Kafka there is a gap: if the winner's /controller is created and gone again
+// while a loser is between its attempt and the re-arming of its watch, the loser
+// only hears of the creation, and does not try again until /controller changes.
 type elect struct {
 	at      int
 	epoch   kafka.ControllerEpoch // read from /controller_epoch
