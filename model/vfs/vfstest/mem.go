@@ -9,6 +9,7 @@
 package vfstest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type Mem struct {
 	entries []memEntry // sorted by path; the root "" is not listed
 	clock   kafka.TimestampMs
 }
+
+var errIntoItself = errors.New("cannot move a directory into itself")
 
 type memEntry struct {
 	path string
@@ -132,7 +135,7 @@ func (m *Mem) Rename(old, new string) error {
 	case new == "" || taken && (isDir || m.entries[j].file == nil):
 		return fail("rename", new, vfs.ErrExist)
 	case isDir && strings.HasPrefix(new, old+"/"):
-		return fail("rename", old, vfs.ErrNotExist)
+		return fail("rename", old, errIntoItself)
 	case taken:
 		m.entries = slices.Delete(m.entries, j, j+1)
 	}
