@@ -12,7 +12,7 @@ import (
 	"github.com/simkafka/simkafka/model/step"
 )
 
-// TestScripts runs testdata/*.txt. Commands:
+// TestScripts runs testdata/script/*.txt. Commands:
 //
 //	peer NAME [hosts=(h1,h2)] [ms=18000]   a process with a session client
 //	call NAME      one request a line: "create /p data", "create -e /p", "create -s /p",
@@ -24,7 +24,7 @@ import (
 // Each command prints what became known in it: answers, events of every peer,
 // notes of the server.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/script", func(t *testing.T, path string) {
 		s := &script{w: newWorld(t)}
 		s.w.boot()
 		datadriven.RunTest(t, path, s.run)
@@ -62,7 +62,6 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "kill":
 		s.w.kill()
 	case "boot":
-		s.w.server.life = -s.w.server.life
 		s.w.boot()
 	case "tree":
 		s.tree(&sb, "/")

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"errors"
 	"slices"
-	"testing"
 
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
@@ -14,13 +13,14 @@ import (
 // world is a small runner: one ensemble, some clients, links of 1 ms, and
 // connections that serve one request at a time.
 type world struct {
-	t      testing.TB
+	t      tester
 	now    kafka.Nanos
 	seq    int
 	events []*due
 	cfg    ServerConfig
 	store  *Store
 	server *party
+	actor  *Server
 	peers  []*peer
 	links  []*link
 	notes  []event.Event
@@ -55,6 +55,7 @@ type link struct {
 	client, server   step.ConnID
 	open             bool
 	serving          bool
+	lossy            bool // something was lost on it in a cut
 	waiting          []step.Input
 	toServer, toPeer kafka.Nanos // FIFO
 }
@@ -73,7 +74,15 @@ type peer struct {
 
 const linkDelay = kafka.Millisecond
 
-func newWorld(t testing.TB) *world {
+// tester is what *testing.T and *rapid.T share.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func newWorld(t tester) *world {
 	w := &world{t: t, store: NewStore(), draws: step.NewDraws(1)}
 	w.cfg.ZooKeeper = config.ZooKeeper{TickTime: 3 * kafka.Second, MinSessionTimeout: 6 * kafka.Second,
 		MaxSessionTimeout: 60 * kafka.Second, ReadServiceTime: 100 * kafka.Microsecond, WriteServiceTime: kafka.Millisecond}
@@ -84,11 +93,11 @@ func newWorld(t testing.TB) *world {
 func (w *world) boot() {
 	life, out := 1, step.NewEffects()
 	if w.server != nil {
-		life, out = w.server.life+1, w.server.out // connections are numbered on
+		life, out = 1-w.server.life, w.server.out // connections are numbered on
 		out.Timers.Reset()
 	}
 	s := NewServer(w.cfg, w.store)
-	w.server = &party{name: "zookeeper-1", out: out, life: life}
+	w.actor, w.server = s, &party{name: "zookeeper-1", out: out, life: life}
 	w.server.node = func(in *step.Input, out *step.Effects) {
 		if err := s.Step(in, out); err != nil {
 			w.t.Fatal(err)
@@ -97,7 +106,7 @@ func (w *world) boot() {
 	w.run(w.server, step.Input{Kind: step.Boot, Incarnation: int32(life)})
 }
 
-// kill drops the server's memory and every connection.
+// kill drops the server's memory and every connection; a life below zero is over.
 func (w *world) kill() {
 	w.server.life = -w.server.life
 	for _, l := range w.links {
@@ -108,7 +117,6 @@ func (w *world) kill() {
 // restart is kill and boot.
 func (w *world) restart() {
 	w.kill()
-	w.server.life = -w.server.life
 	w.boot()
 }
 
@@ -118,7 +126,9 @@ func (w *world) reset(l *link) {
 		return
 	}
 	l.open = false
-	w.send(&l.peer.party, step.Input{Kind: step.Closed, Conn: l.client}, w.now+linkDelay)
+	if l.client == l.peer.client.conn {
+		w.send(&l.peer.party, step.Input{Kind: step.Closed, Conn: l.client}, w.now+linkDelay)
+	}
 	w.send(w.server, step.Input{Kind: step.Closed, Conn: l.server}, w.now+linkDelay)
 }
 
@@ -344,6 +354,7 @@ func (w *world) connect(p *peer, op step.Op, end kafka.Nanos) {
 // arrive queues a request at the server's end.
 func (w *world) arrive(l *link, in step.Input) {
 	if !l.open || l.peer.cut {
+		l.lossy = true
 		return
 	}
 	l.waiting = append(l.waiting, in)
@@ -373,6 +384,8 @@ func (w *world) reply(p *party, op step.Op, end kafka.Nanos) {
 	w.push(&due{at: l.toPeer, deliver: func() {
 		if l.open && !l.peer.cut {
 			w.send(&l.peer.party, in, w.now)
+		} else {
+			l.lossy = true
 		}
 	}})
 }
@@ -400,16 +413,15 @@ func (w *world) closeFrom(p *party, c step.ConnID, end kafka.Nanos) {
 	w.send(w.server, step.Input{Kind: step.Closed, Conn: l.server}, at)
 }
 
-// isolate cuts a peer from the ensemble in silence; heal lets new connections
-// through, and what was sent meanwhile is lost with the old ones.
+// isolate cuts a peer from the ensemble in silence. heal lets new connections
+// through; one that lost something, or that only the server still knows, dies.
 func (p *peer) isolate() { p.cut = true }
 
 func (p *peer) heal() {
 	p.cut = false
 	for _, l := range p.w.links {
-		if l.peer == p && l.open && l.client != p.client.conn {
-			l.open = false
-			p.w.send(p.w.server, step.Input{Kind: step.Closed, Conn: l.server}, p.w.now)
+		if l.peer == p && l.open && (l.lossy || l.client != p.client.conn) {
+			p.w.reset(l)
 		}
 	}
 }
