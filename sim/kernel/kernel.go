@@ -206,7 +206,7 @@ func (k *Kernel) Step() bool {
 }
 
 // maxIdleTurns bounds bookkeeping without any step: more is a loop.
-const maxIdleTurns = 1 << 24
+const maxIdleTurns = 1 << 20
 
 func (k *Kernel) mustStop() (Stop, bool) {
 	switch {

@@ -27,8 +27,13 @@ func (k *Kernel) run(a *actor, wi uint8, in *input) {
 	k.events++
 	k.current = k.events
 	k.fillInput(a, in, wi)
+	incarnation := a.incarnation
 	for _, f := range k.before {
 		f(a.id, &k.in)
+	}
+	if a.state != Running || a.incarnation != incarnation {
+		k.current = 0
+		return // a hook crashed it
 	}
 	k.eff.Bind(&a.timers, &a.conns)
 	if a.disk != nil {
@@ -43,7 +48,6 @@ func (k *Kernel) run(a *actor, wi uint8, in *input) {
 		disk, diskDigest = a.disk.EndStep(), a.disk.Digest()
 	}
 	took := scale(k.eff.Service, a.slow) + disk
-	incarnation := a.incarnation
 	k.tellNotes(a)
 	for _, f := range k.after {
 		f(a.id, &k.in, &k.eff)
