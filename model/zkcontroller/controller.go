@@ -49,6 +49,7 @@ type Controller struct {
 	results [][]zookeeper.Result
 	// expired: a request learned of the expiry; nothing runs before the Expired event.
 	expired bool
+	closed  bool // Shutdown was called
 
 	active    kafka.NodeID // what /controller said last; -1 = nobody
 	ctx       context
@@ -76,13 +77,23 @@ func New(cfg *config.Broker, zk ZooKeeper, lane step.Lane, timerBase step.TimerK
 // Startup watches /controller and elects (Z-8). Call it once per process, when the
 // broker is registered.
 func (c *Controller) Startup(in *step.Input, out *step.Effects) {
+	c.expired = false
 	c.put(&startup{})
 	c.pump(in, out)
+}
+
+// Shutdown resigns and answers whatever is asked from now on as a broker that is
+// not the controller. The session, and with it /controller, is the broker's to end. It
+// must not be called from within a Reply.
+func (c *Controller) Shutdown(in *step.Input, out *step.Effects) {
+	c.closed = true
+	c.enter(in, out, c.dropEverything)
 }
 
 // Reelect watches /controller again and elects. Call it when the broker is
 // registered in a new session, after an Expired event (Z-7).
 func (c *Controller) Reelect(in *step.Input, out *step.Effects) {
+	c.expired = false
 	c.put(&reelect{})
 	c.pump(in, out)
 }
@@ -170,6 +181,11 @@ func (c *Controller) UncleanElectionEnabled(in *step.Input, out *step.Effects, t
 // sessionExpired is the Expire event (Z-7).
 func (c *Controller) sessionExpired() {
 	c.expired = false
+	c.dropEverything()
+}
+
+// dropEverything ends the event in progress, clears the queue and resigns.
+func (c *Controller) dropEverything() {
 	c.unwind(preempted)
 	queue := c.queue
 	c.queue = nil

@@ -153,8 +153,9 @@ func (e *electLeaders) abandon(c *Controller, why reason) {
 	e.answer(c, kafka.NotController)
 }
 
-// answer sends the outcomes by topic and partition; a top-level error only where
-// no partitions were named.
+// answer sends the outcomes by topic and partition. Where no partitions were named
+// it has the only top-level error, and partitions led by the right replica already
+// are not listed.
 func (e *electLeaders) answer(c *Controller, top kafka.ErrorCode) {
 	resp := e.req.ResponseKind().(*kmsg.ElectLeadersResponse)
 	if e.req.Version >= 1 && e.req.Topics == nil {
@@ -162,6 +163,9 @@ func (e *electLeaders) answer(c *Controller, top kafka.ErrorCode) {
 	}
 	slices.SortStableFunc(e.outcomes, func(a, b partitionError) int { return a.tp.Compare(b.tp) })
 	for _, o := range e.outcomes {
+		if e.req.Topics == nil && o.err == kafka.ElectionNotNeeded {
+			continue
+		}
 		last := len(resp.Topics) - 1
 		if last < 0 || resp.Topics[last].Topic != o.tp.Topic {
 			t := kmsg.NewElectLeadersResponseTopic()

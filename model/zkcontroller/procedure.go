@@ -110,7 +110,9 @@ func movedIn(requests []zookeeper.Request, results [][]zookeeper.Result) bool {
 // program error.
 const maxQueuedEvents = 1 << 16
 
-// put appends an event to the queue; pump starts it.
+// put appends an event to the queue; pump starts it. After Shutdown events are
+// answered, those that want an answer, and dropped: none of them does anything
+// while the controller is inactive but those that elect.
 func (c *Controller) put(event procedure) {
 	if len(c.queue) == maxQueuedEvents {
 		panic("zkcontroller: event queue is full")
@@ -137,7 +139,11 @@ func (c *Controller) pump(in *step.Input, out *step.Effects) {
 	}
 	c.in, c.out = in, out
 	for c.waiting == nil && !c.expired && c.startNext() {
-		c.runStep()
+		if c.closed {
+			c.unwind(preempted)
+		} else {
+			c.runStep()
+		}
 	}
 	c.in, c.out = nil, nil
 }

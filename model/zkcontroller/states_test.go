@@ -100,3 +100,26 @@ func TestTimersAreWithinTheirBase(t *testing.T) {
 		t.Error("no timer is set")
 	}
 }
+
+func TestShutdownResignsAndRefusesFromThenOn(t *testing.T) {
+	w := newWorld(profile39())
+	n := w.boot(1)
+	w.run()
+	n.do(n.c.Shutdown)
+	own := slices.DeleteFunc(n.timers, func(s *setTimer) bool { return s.op.Timer == testTimer+timerNetwork })
+	if n.c.IsActive() || len(own) != 0 || len(n.conns) != 0 {
+		t.Fatalf("active %t, %d timers, %d connections", n.c.IsActive(), len(own), len(n.conns))
+	}
+	code := int16(kafka.None)
+	n.do(func(in *step.Input, out *step.Effects) {
+		req := &kmsg.AlterPartitionRequest{Version: 2, BrokerID: 1}
+		n.c.AlterPartition(in, out, req, func(_ *step.Input, _ *step.Effects, resp kmsg.Response) {
+			code = resp.(*kmsg.AlterPartitionResponse).ErrorCode
+		})
+	})
+	w.zk.delete(zookeeper.ControllerPath)
+	w.run()
+	if code != int16(kafka.NotController) || w.zk.nodes[zookeeper.ControllerPath] != nil {
+		t.Fatalf("code %d, or it elected itself again", code)
+	}
+}
