@@ -14,6 +14,8 @@ type Partition struct {
 	TP kafka.TopicPartition
 	// TopicID is set when the controller gave one (KIP-516).
 	TopicID kafka.TopicID
+	// Host is the broker's own record of the partition; it is not looked at here.
+	Host any
 
 	env   *Env
 	topic *config.Topic
