@@ -186,7 +186,6 @@ type Consumer struct {
 	ReconnectMax      kafka.Nanos
 	MetadataMaxAge    kafka.Nanos
 	CheckCRCs         bool
-	ClientRack        string
 	ConnectionSetup   kafka.Nanos
 }
 

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
+)
+
+const (
+	maxInt32 = 1<<31 - 1
+	maxInt64 = 1<<63 - 1
+)
+
+// brokerKeys are cluster 9.1 to 9.3, as far as the model honours them.
+var brokerKeys = []key[Broker]{
+	number("num.io.threads", "threads", "8", 1, 1024, func(b *Broker) *int { return &b.NumIOThreads }),
+	number("num.network.threads", "threads", "3", 1, 1024, func(b *Broker) *int { return &b.NumNetworkThreads }),
+	number("queued.max.requests", "requests", "500", 1, maxInt32, func(b *Broker) *int { return &b.QueuedMaxRequests }),
+	millis("replica.lag.time.max.ms", "30000", 1, func(b *Broker) *kafka.Nanos { return &b.ReplicaLagTimeMax }).older("zk-2.6", "10000"),
+	number("replica.fetch.max.bytes", "bytes", "1048576", 0, maxInt32, func(b *Broker) *int32 { return &b.ReplicaFetchMaxBytes }),
+	number("replica.fetch.response.max.bytes", "bytes", "10485760", 0, maxInt32, func(b *Broker) *int32 { return &b.ReplicaFetchResponseMax }),
+	millis("replica.fetch.wait.max.ms", "500", 0, func(b *Broker) *kafka.Nanos { return &b.ReplicaFetchWaitMax }),
+	number("replica.fetch.min.bytes", "bytes", "1", 0, maxInt32, func(b *Broker) *int32 { return &b.ReplicaFetchMinBytes }),
+	millis("replica.fetch.backoff.ms", "1000", 0, func(b *Broker) *kafka.Nanos { return &b.ReplicaFetchBackoff }),
+	millis("replica.socket.timeout.ms", "30000", 1, func(b *Broker) *kafka.Nanos { return &b.ReplicaSocketTimeout }),
+	number("num.replica.fetchers", "threads", "1", 1, 64, func(b *Broker) *int { return &b.NumReplicaFetchers }),
+	millis("replica.high.watermark.checkpoint.interval.ms", "5000", 1, func(b *Broker) *kafka.Nanos { return &b.HWCheckpointInterval }),
+	number("fetch.max.bytes", "bytes", "57671680", 1024, maxInt32, func(b *Broker) *int32 { return &b.FetchMaxBytes }),
+	millis("request.timeout.ms", "30000", 1, func(b *Broker) *kafka.Nanos { return &b.RequestTimeout }),
+	millis("controller.socket.timeout.ms", "30000", 1, func(b *Broker) *kafka.Nanos { return &b.ControllerSocketTimeout }),
+	boolean("controlled.shutdown.enable", "true", func(b *Broker) *bool { return &b.ControlledShutdown }),
+	number("controlled.shutdown.max.retries", "attempts", "3", 0, maxInt32, func(b *Broker) *int { return &b.ControlledShutdownRetries }),
+	millis("controlled.shutdown.retry.backoff.ms", "5000", 0, func(b *Broker) *kafka.Nanos { return &b.ControlledShutdownBackoff }),
+
+	boolean("auto.leader.rebalance.enable", "true", func(b *Broker) *bool { return &b.AutoLeaderRebalance }),
+	duration("leader.imbalance.check.interval.seconds", "s", "300", 1, kafka.Second, func(b *Broker) *kafka.Nanos { return &b.LeaderImbalanceCheck }),
+	number("leader.imbalance.per.broker.percentage", "percent", "10", 0, 100, func(b *Broker) *int { return &b.LeaderImbalancePercent }),
+	boolean("unclean.leader.election.enable", "false", func(b *Broker) *bool { return &b.UncleanLeaderElection }).older("zk-0.11", "true"),
+	number("min.insync.replicas", "replicas", "1", 1, maxInt32, func(b *Broker) *int { return &b.MinInsyncReplicas }),
+	number("default.replication.factor", "replicas", "1", 1, 32767, func(b *Broker) *int { return &b.DefaultReplicationFactor }),
+	number("num.partitions", "partitions", "1", 1, maxInt32, func(b *Broker) *int32 { return &b.NumPartitions }),
+	boolean("auto.create.topics.enable", "true", func(b *Broker) *bool { return &b.AutoCreateTopics }),
+	boolean("delete.topic.enable", "true", func(b *Broker) *bool { return &b.DeleteTopics }),
+
+	millis("zookeeper.session.timeout.ms", "18000", 1, func(b *Broker) *kafka.Nanos { return &b.ZKSessionTimeout }).older("zk-2.6", "6000"),
+	millis("zookeeper.connection.timeout.ms", "", 1, func(b *Broker) *kafka.Nanos { return &b.ZKConnectionTimeout }),
+	number("zookeeper.max.in.flight.requests", "requests", "10", 1, maxInt32, func(b *Broker) *int { return &b.ZKMaxInFlight }),
+
+	millis("log.flush.interval.ms", "", 0, func(b *Broker) *kafka.Nanos { return &b.LogFlushInterval }),
+	millis("log.flush.scheduler.interval.ms", "9223372036854775807", 1, func(b *Broker) *kafka.Nanos { return &b.LogFlushSchedulerInterval }),
+	millis("log.flush.offset.checkpoint.interval.ms", "60000", 1, func(b *Broker) *kafka.Nanos { return &b.FlushOffsetCheckpointInterval }),
+	millis("log.flush.start.offset.checkpoint.interval.ms", "60000", 1, func(b *Broker) *kafka.Nanos { return &b.FlushStartOffsetCheckpoint }),
+	millis("log.initial.task.delay.ms", "30000", 0, func(b *Broker) *kafka.Nanos { return &b.LogInitialTaskDelay }),
+	number("num.recovery.threads.per.data.dir", "threads", "1", 1, 64, func(b *Broker) *int { return &b.RecoveryThreads }),
+
+	number("log.segment.bytes", "bytes", "1073741824", 14, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.SegmentBytes }),
+	hours("log.roll.hours", "168", func(b *Broker) *int64 { return &b.LogDefaults.SegmentMs }),
+	number("log.roll.ms", "ms", "", 1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.SegmentMs }),
+	hours("log.roll.jitter.hours", "0", func(b *Broker) *int64 { return &b.LogDefaults.SegmentJitterMs }),
+	number("log.roll.jitter.ms", "ms", "", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.SegmentJitterMs }),
+	number("log.index.interval.bytes", "bytes", "4096", 0, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.IndexIntervalBytes }),
+	number("log.index.size.max.bytes", "bytes", "10485760", 4, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.SegmentIndexBytes }),
+	number("log.flush.interval.messages", "records", "9223372036854775807", 1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.FlushMessages }),
+	number("log.segment.delete.delay.ms", "ms", "60000", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.FileDeleteDelayMs }),
+	number("message.max.bytes", "bytes", "1048588", 0, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.MaxMessageBytes }),
+	words("log.message.timestamp.type", "CreateTime", timestampTypes, func(b *Broker, v string) { b.LogDefaults.setTimestampType(v) }),
+	number("log.message.timestamp.before.max.ms", "ms", "9223372036854775807", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.TimestampBeforeMaxMs }),
+	number("log.message.timestamp.after.max.ms", "ms", "9223372036854775807", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.TimestampAfterMaxMs }),
+	words("compression.type", "producer", brokerCodecs, func(b *Broker, v string) { b.LogDefaults.setCodec(v) }),
+	boolean("log.preallocate", "false", func(b *Broker) *bool { return &b.LogDefaults.Preallocate }),
+}
+
+// hours keeps a setting in hours as milliseconds.
+func hours[T any](name, def string, field func(*T) *int64) key[T] {
+	return key[T]{Key{Name: name, Unit: "h", Default: def}, func(c *T, v string) error {
+		n, err := parseNumber(v, 0, maxInt64/3_600_000)
+		if err == nil {
+			*field(c) = n * 3_600_000
+		}
+		return err
+	}}
+}
+
+// NewBroker makes a broker's configuration from a profile's defaults and settings.
+// It keeps p. Every error is a *SettingError.
+func NewBroker(p *Profile, id kafka.NodeID, rack string, settings []Setting) (*Broker, []error) {
+	b := &Broker{NodeID: id, Rack: rack, Profile: p, LogFlushInterval: kafka.Forever,
+		RequestServiceTime: 20 * kafka.Microsecond, FetchPartitionCost: 200}
+	errs := apply(b, p, brokerKeys, settings)
+	if b.ZKConnectionTimeout == 0 {
+		b.ZKConnectionTimeout = b.ZKSessionTimeout
+	}
+	d := &b.LogDefaults
+	d.MinInsyncReplicas, d.UncleanLeaderElection = b.MinInsyncReplicas, b.UncleanLeaderElection
+	d.FlushMs = maxInt64
+	if b.LogFlushInterval != kafka.Forever {
+		d.FlushMs = int64(b.LogFlushInterval / kafka.Millisecond)
+	}
+	d.CleanupPolicy, d.RetentionMs, d.RetentionBytes = "delete", -1, -1
+	return b, errs
+}
+
+// BrokerKeys documents the honoured broker settings.
+func BrokerKeys() []Key { return documentation(brokerKeys) }
+
+var timestampTypes = []string{"CreateTime", "LogAppendTime"}
+var brokerCodecs = []string{"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"}
+
+func (t *Topic) setTimestampType(v string) {
+	t.TimestampType = record.CreateTime
+	if v == "LogAppendTime" {
+		t.TimestampType = record.LogAppendTime
+	}
+}
+
+func (t *Topic) setCodec(v string) {
+	t.KeepCodec = v == "producer"
+	t.Codec = record.None
+	if c, ok := record.ParseCodec(v); ok {
+		t.Codec = c
+	}
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func profile(t *testing.T, name string) *Profile {
+	t.Helper()
+	p, ok := ProfileByName(name)
+	if !ok {
+		t.Fatal("no profile", name)
+	}
+	return p
+}
+
+// The defaults that changed between releases (cluster 9).
+func TestDefaultsDependOnTheProfile(t *testing.T) {
+	for _, c := range []struct {
+		profile      string
+		lag, session kafka.Nanos
+		unclean      bool
+		acks         int8
+		retries      int32
+	}{
+		{"zk-0.10", 10 * kafka.Second, 6 * kafka.Second, true, 1, 0},
+		{"zk-0.11", 10 * kafka.Second, 6 * kafka.Second, false, 1, 0},
+		{"zk-2.0", 10 * kafka.Second, 6 * kafka.Second, false, 1, 0},
+		{"zk-2.6", 30 * kafka.Second, 18 * kafka.Second, false, 1, maxInt32},
+		{"zk-3.9", 30 * kafka.Second, 18 * kafka.Second, false, -1, maxInt32},
+	} {
+		p := profile(t, c.profile)
+		b, errs := NewBroker(p, 1, "", nil)
+		pr, errs2 := NewProducer(p, nil)
+		if len(errs)+len(errs2) > 0 {
+			t.Fatal(errs, errs2)
+		}
+		if b.ReplicaLagTimeMax != c.lag || b.ZKSessionTimeout != c.session || b.UncleanLeaderElection != c.unclean ||
+			b.LogDefaults.UncleanLeaderElection != c.unclean || pr.Acks != c.acks || pr.Retries != c.retries {
+			t.Errorf("%s: lag %v session %v unclean %v acks %d retries %d", c.profile, b.ReplicaLagTimeMax,
+				b.ZKSessionTimeout, b.UncleanLeaderElection, pr.Acks, pr.Retries)
+		}
+	}
+}
+
+func TestTopicSettingsOverrideTheBrokers(t *testing.T) {
+	b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"min.insync.replicas", "2"}, {"log.segment.bytes", "4096"},
+		{"log.roll.ms", "5"}, {"log.roll.hours", "1"}})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if b.LogDefaults.SegmentMs != 5 {
+		t.Errorf("log.roll.ms must win over log.roll.hours: %d", b.LogDefaults.SegmentMs)
+	}
+	topic, errs := ParseTopic(b.LogDefaults, []Setting{{"min.insync.replicas", "1"}})
+	if len(errs) > 0 || topic.MinInsyncReplicas != 1 || topic.SegmentBytes != 4096 {
+		t.Errorf("%+v %v", topic, errs)
+	}
+}
+
+func TestBadSettingsAreAllReported(t *testing.T) {
+	_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"num.io.threads", "0"}, {"nonsense", "1"},
+		{"delete.topic.enable", "yes"}, {"log.message.timestamp.type", "Now"}, {"request.timeout.ms", "x"}})
+	if len(errs) != 5 {
+		t.Fatalf("%d errors: %v", len(errs), errs)
+	}
+	for _, e := range errs {
+		if _, ok := e.(*SettingError); !ok {
+			t.Errorf("%T", e)
+		}
+	}
+}
+
+func TestDeliveryTimeoutCoversLingerAndRequest(t *testing.T) {
+	_, errs := NewProducer(profile(t, "zk-3.9"), []Setting{{"delivery.timeout.ms", "1000"}})
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "30000") {
+		t.Error(errs)
+	}
+}
+
+// The forms of java.util.Properties.
+func TestPropertiesFollowJava(t *testing.T) {
+	text := "# comment\n! another\n\n a=1\nb : 2\nc 3\nlog.dirs=/tmp/x\\\n   ,/tmp/y\nd\\=e=f\nu=\\u0041\\t\nempty\nurl=a\\:b\r\n"
+	got, errs := ParseProperties(text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	want := []Property{{Setting{"a", "1"}, 4}, {Setting{"b", "2"}, 5}, {Setting{"c", "3"}, 6}, {Setting{"log.dirs", "/tmp/x,/tmp/y"}, 7},
+		{Setting{"d=e", "f"}, 9}, {Setting{"u", "A"}, 10}, {Setting{"empty", ""}, 11}, {Setting{"url", "a:b"}, 12}}
+	if len(got) != len(want) {
+		t.Fatalf("%v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%d: %v, want %v", i, got[i], want[i])
+		}
+	}
+	if _, errs := ParseProperties(`x=\u00`); len(errs) != 1 {
+		t.Error("a broken escape must be an error")
+	}
+}
+
+func FuzzParseProperties(f *testing.F) {
+	f.Add("a=b\\\nc")
+	f.Fuzz(func(t *testing.T, s string) { ParseProperties(s) })
+}
+
+func TestEveryProfileMakesEveryConfig(t *testing.T) {
+	for _, n := range ProfileNames() {
+		p := profile(t, n)
+		_, e1 := NewBroker(p, 1, "a", nil)
+		_, e2 := NewProducer(p, nil)
+		_, e3 := NewConsumer(p, nil)
+		_, e4 := NewZooKeeper(nil)
+		if len(e1)+len(e2)+len(e3)+len(e4) > 0 {
+			t.Error(n, e1, e2, e3, e4)
+		}
+	}
+}
