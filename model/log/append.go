@@ -149,8 +149,8 @@ func (l *Log) roll(base kafka.Offset, now kafka.TimestampMs) error {
 	if old.base == base {
 		return l.rollInPlace(old, now)
 	}
-	if old.base > base {
-		panic("log: roll of " + l.dir + " before its active segment")
+	if old.base > base { // rot has moved the log's end before its last segment
+		return &CorruptError{File: old.file.Name(), Pos: old.size, Err: errOffsetOverflow}
 	}
 	if err := l.removeStrays(base); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (l *Log) roll(base kafka.Offset, now kafka.TimestampMs) error {
 // new one with the same base.
 func (l *Log) rollInPlace(old *segment, now kafka.TimestampMs) error {
 	if old.size > 0 {
-		panic("log: roll of " + l.dir + " to the base of a segment with data")
+		return &CorruptError{File: old.file.Name(), Pos: old.size, Err: errOffsetOverflow}
 	}
 	var err error
 	if l.deleted, err = old.markDeleted(&l.place, l.deleted); err != nil {

@@ -8,8 +8,11 @@ import (
 )
 
 const (
-	// recoveryRead is what recovery reads at once, unless a batch is larger.
+	// recoveryRead is what recovery reads at once where batches are small.
 	recoveryRead = 256 << 10
+	// largeBatch in bytes and above, a batch is read alone: a file system that keeps
+	// what was written together then copies nothing.
+	largeBatch = 8 << 10
 	// recoveryStep bounds the bytes that one step of a recovery reads.
 	recoveryStep = 1 << 20
 )
@@ -60,14 +63,18 @@ func (r *recovery) next() (record.Batch, error) {
 	if left < headSize {
 		return nil, nil
 	}
-	if err := r.fill(headSize, left); err != nil {
+	if err := r.fill(headSize, headSize); err != nil {
 		return nil, err
 	}
 	size, err := record.PeekSize(r.chunk)
 	if err != nil || int64(size) > left {
 		return nil, nil
 	}
-	if err := r.fill(size, left); err != nil {
+	want := size
+	if size < largeBatch {
+		want = int(min(recoveryRead, left))
+	}
+	if err := r.fill(size, want); err != nil {
 		return nil, err
 	}
 	b := record.Batch(r.chunk[:size:size])
@@ -77,12 +84,11 @@ func (r *recovery) next() (record.Batch, error) {
 	return b, nil
 }
 
-// fill makes chunk hold at least n bytes; left are in the file.
-func (r *recovery) fill(n int, left int64) error {
+// fill makes chunk hold at least n bytes, reading want.
+func (r *recovery) fill(n, want int) error {
 	if len(r.chunk) >= n {
 		return nil
 	}
-	want := int(min(max(int64(n), recoveryRead), left))
 	b, err := r.seg.file.ReadAt(r.pos, want)
 	if err != nil {
 		return fmt.Errorf("log: recover %s: %w", r.seg.file.Name(), err)

@@ -25,7 +25,7 @@ func (w *twin) truncate(to kafka.Offset) {
 		n++
 	}
 	w.batches = w.batches[:n]
-	w.end, w.hw = to, min(w.hw, to)
+	w.start, w.end, w.hw = min(w.start, to), to, min(w.hw, to)
 }
 
 // read is what a read must find: the batches from the one that holds start, those
