@@ -93,3 +93,16 @@ func (c *Client) byID(id step.ConnID) *conn {
 	}
 	return nil
 }
+
+// Connecting reports whether a connection to the address is being made.
+func (c *Client) Connecting(to step.Addr) bool {
+	n := c.find(to)
+	return n != nil && n.state == connecting
+}
+
+// CanConnect reports whether there is no connection to the address and the
+// reconnect backoff is over.
+func (c *Client) CanConnect(now kafka.Nanos, to step.Addr) bool {
+	n := c.find(to)
+	return n == nil || n.state == disconnected && now >= n.backoffUntil
+}

@@ -1,0 +1,191 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// metadata is what a client knows of the cluster (clients.Metadata).
+type metadata struct {
+	brokers    []brokerInfo // as the last response listed them; none before it
+	controller kafka.NodeID
+	topics     []*topicInfo // those of interest, in order of interest
+	// version counts the changes that readers of leaders must look at.
+	version int
+	// learned is set when the last response changed a leader, an epoch or a topic.
+	learned bool
+}
+
+type brokerInfo struct {
+	id   kafka.NodeID
+	addr step.Addr
+}
+
+// topicInfo is one topic of interest.
+type topicInfo struct {
+	name       string
+	id         kafka.TopicID
+	err        kafka.ErrorCode // of the last response
+	partitions []leaderInfo    // by partition; empty until the topic is seen
+}
+
+// leaderInfo is the leader of a partition as last learned. The epoch never goes
+// back while the topic keeps its id (P-8).
+type leaderInfo struct {
+	leader kafka.NodeID
+	epoch  kafka.LeaderEpoch
+}
+
+// topic returns the topic of that name, adding it to those of interest.
+func (m *metadata) topic(name string) *topicInfo {
+	for _, t := range m.topics {
+		if t.name == name {
+			return t
+		}
+	}
+	t := &topicInfo{name: name, err: kafka.UnknownTopicOrPartition}
+	m.topics = append(m.topics, t)
+	return t
+}
+
+// byID finds a topic by its id, nil if unknown.
+func (m *metadata) byID(id kafka.TopicID) *topicInfo {
+	for _, t := range m.topics {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// find returns a topic by its name, or by its id when the message has no names.
+func (m *metadata) find(name string, id kafka.TopicID) *topicInfo {
+	if name == "" {
+		return m.byID(id)
+	}
+	for _, t := range m.topics {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// leaderOf is the leader of a partition if it is known and its address too, else
+// NoNode.
+func (m *metadata) leaderOf(t *topicInfo, partition int32) (kafka.NodeID, kafka.LeaderEpoch) {
+	if int(partition) >= len(t.partitions) {
+		return kafka.NoNode, kafka.NoLeaderEpoch
+	}
+	p := t.partitions[partition]
+	if _, ok := m.addr(p.leader); !ok {
+		return kafka.NoNode, p.epoch
+	}
+	return p.leader, p.epoch
+}
+
+// addr is a broker's address.
+func (m *metadata) addr(id kafka.NodeID) (step.Addr, bool) {
+	for i := range m.brokers {
+		if m.brokers[i].id == id {
+			return m.brokers[i].addr, true
+		}
+	}
+	return step.Addr{}, false
+}
+
+// update takes a response in. It reports whether another update is needed at
+// once, because a topic or partition has an error that newer metadata may cure.
+func (m *metadata) update(out *step.Effects, r *kmsg.MetadataResponse) (again bool) {
+	m.learned = false
+	m.controller = kafka.NodeID(r.ControllerID)
+	m.setBrokers(r.Brokers)
+	for i := range r.Topics {
+		rt := &r.Topics[i]
+		if rt.Topic == nil {
+			continue
+		}
+		t := m.find(*rt.Topic, kafka.TopicID{})
+		if t == nil {
+			continue
+		}
+		t.err = kafka.ErrorCode(rt.ErrorCode)
+		if t.err != kafka.None {
+			again = again || t.err.RefreshesMetadata()
+			continue
+		}
+		again = m.updateTopic(out, t, rt) || again
+	}
+	m.version++
+	return again
+}
+
+func (m *metadata) setBrokers(brokers []kmsg.MetadataResponseBroker) {
+	m.brokers = m.brokers[:0]
+	for i := range brokers {
+		b := &brokers[i]
+		m.brokers = append(m.brokers, brokerInfo{kafka.NodeID(b.NodeID), step.Addr{Host: strings.Clone(b.Host), Port: b.Port}})
+	}
+}
+
+func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.MetadataResponseTopic) (again bool) {
+	recreated := !t.id.IsZero() && !kafka.TopicID(rt.TopicID).IsZero() && t.id != rt.TopicID
+	t.id = rt.TopicID
+	for len(t.partitions) < len(rt.Partitions) {
+		t.partitions = append(t.partitions, leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch})
+	}
+	for i := range rt.Partitions {
+		p := &rt.Partitions[i]
+		again = again || kafka.ErrorCode(p.ErrorCode).RefreshesMetadata()
+		if int(p.Partition) < len(t.partitions) {
+			m.adopt(out, t, p.Partition, leaderInfo{kafka.NodeID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)}, recreated)
+		}
+	}
+	return again
+}
+
+// adopt replaces what is known of a partition's leader unless it is newer. A
+// version without epochs always wins (P-8).
+func (m *metadata) adopt(out *step.Effects, t *topicInfo, partition int32, l leaderInfo, recreated bool) {
+	known := &t.partitions[partition]
+	if l.epoch != kafka.NoLeaderEpoch && l.epoch < known.epoch && !recreated {
+		return
+	}
+	if l.epoch != known.epoch || l.epoch == kafka.NoLeaderEpoch {
+		m.learned = true
+	}
+	if l != *known {
+		out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: partition},
+			Leader: l.leader, LeaderEpoch: l.epoch})
+	}
+	*known = l
+}
+
+// hint takes a newer leader from an error response (KIP-951): used if its epoch
+// is newer and the node's address is known.
+func (m *metadata) hint(out *step.Effects, t *topicInfo, partition int32, l leaderInfo) {
+	if l.leader < 0 || l.epoch < 0 || int(partition) >= len(t.partitions) || l.epoch <= t.partitions[partition].epoch {
+		return
+	}
+	if _, ok := m.addr(l.leader); !ok {
+		return
+	}
+	m.adopt(out, t, partition, l, false)
+	m.version++
+}
+
+// learnNode takes the address of a node that such a response names.
+func (m *metadata) learnNode(id kafka.NodeID, addr step.Addr) {
+	for i := range m.brokers {
+		if m.brokers[i].id == id {
+			m.brokers[i].addr = addr
+			return
+		}
+	}
+	m.brokers = append(m.brokers, brokerInfo{id, addr})
+}
