@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/simkafka/simkafka/model/kafka"
@@ -133,6 +134,13 @@ func checkConverged(t *rapid.T, w *world, ps []*peer, ms []*mirror) {
 		t.Fatalf("%d sessions", w.store.Sessions())
 	}
 	for _, v := range w.actor.views {
+		for _, e := range slices.Concat(v.data.entries, v.child.entries) {
+			for _, c := range e.conns {
+				if w.actor.find(c) == nil {
+					t.Fatalf("a watch of %s is left of connection %d, which is gone", e.path, c)
+				}
+			}
+		}
 		if dump(v.tree) != dump(w.store.tree) {
 			t.Fatalf("view %q differs:\n%s\n%s", v.host, dump(v.tree), dump(w.store.tree))
 		}
@@ -187,6 +195,13 @@ func TestEndpointBehindTheClientRefusesIt(t *testing.T) {
 	at := p.client.hosts.order[p.client.hosts.current].Host
 	p.call(create("/n", ""))
 	for _, v := range w.actor.views {
+		for _, e := range slices.Concat(v.data.entries, v.child.entries) {
+			for _, c := range e.conns {
+				if w.actor.find(c) == nil {
+					t.Fatalf("a watch of %s is left of connection %d, which is gone", e.path, c)
+				}
+			}
+		}
 		if v.host != at {
 			// The other endpoint is far behind.
 			v.pending = append(v.pending[:0], late{due: w.now + kafka.Minute, txn: &txn{zxid: w.store.zxid, req: Request{create("/n", "")}, changes: make([]change, 1)}})

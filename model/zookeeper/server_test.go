@@ -285,6 +285,17 @@ func TestEventComesBeforeALaterReadsResultZ5(t *testing.T) {
 	}
 }
 
+func TestEventOfAnOwnWriteComesBeforeItsAnswerZ5(t *testing.T) {
+	w := newWorld(t)
+	p := connected(w, "a")[0]
+	p.call(create("/n", ""))
+	p.call(watched(OpGetData, "/n"))
+	wf := p.do(Request{set("/n", "1", -1)})
+	wf.then = func(in *step.Input, out *step.Effects) { p.log = append(p.log, "answer") }
+	w.advance(sec)
+	eq(t, "order", p.took(), []string{"data-changed /n", "answer"})
+}
+
 func TestReadsAreNotFencedAndSessionsSeeTheirOwnWrites(t *testing.T) {
 	w := newWorld(t)
 	p := connected(w, "a")[0]

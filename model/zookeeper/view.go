@@ -77,14 +77,13 @@ func (s *Server) publish(in *step.Input, out *step.Effects, t *txn, at *view, re
 	}
 }
 
-// enqueue delays a transaction by a drawn lag, never before an earlier one.
+// enqueue delays a transaction by a drawn lag. The view applies in order, so one
+// that is due earlier than its predecessor waits for it.
 func (s *Server) enqueue(in *step.Input, out *step.Effects, i int, l late) {
 	v := s.views[i]
 	lag := step.Between(in.Draw(v.lagName, uint64(l.txn.zxid)), 0, int64(s.cfg.MaxReadLag))
 	l.due = in.Now + kafka.Nanos(lag)
-	if n := len(v.pending); n > 0 {
-		l.due = max(l.due, v.pending[n-1].due)
-	} else {
+	if len(v.pending) == 0 {
 		out.SetTimer(laneRequests, l.due, timerView, int64(i), nil)
 	}
 	v.pending = append(v.pending, l)
