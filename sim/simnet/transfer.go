@@ -183,6 +183,7 @@ func (n *Net) unmute(c *conn) {
 	}
 	m := c.inbox.pop()
 	if m.kind == msgFin {
+		c.inbox.cut(0) // a second end adds nothing
 		n.lose(c, acceptor, m.err)
 		return
 	}

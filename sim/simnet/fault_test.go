@@ -1,0 +1,487 @@
+package simnet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/sim/kernel"
+	"github.com/simkafka/simkafka/sim/kernel/dist"
+)
+
+// sends asks one request at each of the times.
+func sends(times ...kafka.Nanos) act {
+	return script(func(i int, c step.ConnID, out *step.Effects) { out.Request(c, int32(i), text("m")) }, times...)
+}
+
+// fresh drops the log up to now.
+func (w *world) fresh() { w.log = nil }
+
+func TestCutIsSilenceAndRetransmissionComesLate(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(0))
+	w.boot("c", sends(100*ms, 150*ms, 5*kafka.Second))
+	var lift func()
+	w.at(50*ms, func() { w.fresh(); lift = w.n.CutBoth([]string{"c"}, []string{"s"}) })
+	w.at(900*ms, func() { lift(); lift() })
+	w.k.Run(10 * kafka.Second)
+	// First sent at 0.1 s: retransmitted after 0.2, 0.4, 0.8 s. What was sent behind it follows it.
+	w.want(
+		"0.100000s c timer 0", "0.150000s c timer 1",
+		"1.501000s s request c1 #0 m", "1.501000s s request c1 #1 m",
+		"1.502000s c response c1 #0 re:m", "1.502000s c response c1 #1 re:m",
+		"5.000000s c timer 2", "5.001000s s request c1 #2 m", "5.002000s c response c1 #2 re:m")
+}
+
+func TestMessageOnTheWireWhenTheCutComesIsLostToo(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", nil)
+	w.boot("c", sends(100*ms))
+	w.at(100*ms+ms/2, func() { w.fresh(); w.at(150*ms, w.n.Cut([]string{"c"}, []string{"s"})) })
+	w.k.Run(kafka.Second)
+	w.want("0.301000s s request c1 #0 m")
+}
+
+// N30: the request is executed, its answer does not come.
+func TestOneWayCutLosesOnlyThatDirection(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(0))
+	w.boot("c", sends(100*ms))
+	w.at(50*ms, func() { w.fresh(); w.n.Cut([]string{"s"}, []string{"c"}) })
+	w.k.Run(10 * kafka.Minute)
+	w.want("0.100000s c timer 0", "0.101000s s request c1 #0 m")
+}
+
+func TestCutsStack(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", nil)
+	w.boot("c", sends(100*ms))
+	w.at(50*ms, func() {
+		w.fresh()
+		w.at(200*ms, w.n.Isolate([]string{"s"}))
+		w.at(350*ms, w.n.Cut(nil, nil))
+	})
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.701000s s request c1 #0 m")
+}
+
+func TestIsolationCutsAGroupOffButNotInside(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(0))
+	w.boot("in", sends(100*ms))
+	w.boot("out", sends(100*ms))
+	w.at(50*ms, func() { w.fresh(); w.n.Isolate([]string{"s", "in"}) })
+	w.k.Run(kafka.Second)
+	w.want("0.100000s in timer 0", "0.100000s out timer 0", "0.101000s s request c1 #0 m", "0.102000s in response c1 #0 re:m")
+}
+
+func TestSenderGivesUpAfterTheRetransmissionTimeoutAndThePeerIsHalfOpen(t *testing.T) {
+	w := newWorld(t, func(_ *kernel.Config, n *Config) { n.RetransmitTimeout = kafka.Minute })
+	w.boot("s", func(in *step.Input, out *step.Effects) {
+		if in.Kind == step.Accepted {
+			out.SetTimer(0, 100*kafka.Second, 0, int64(in.Conn), nil)
+		}
+		if in.Kind == step.Timer {
+			out.Push(step.ConnID(in.Arg), text("news"))
+		}
+	})
+	w.boot("c", sends(100*ms))
+	w.at(50*ms, func() { w.fresh(); w.at(90*kafka.Second, w.n.Isolate([]string{"c"})) })
+	w.k.Run(kafka.Hour)
+	w.want(
+		"0.100000s c timer 0",
+		"60.100000s c closed c1 connection timed out",
+		"100.000000s s timer 1",
+		"100.002000s s closed c1 connection reset by peer")
+	if w.n.Connections() != 0 {
+		t.Error("it is still there")
+	}
+}
+
+func TestFlapCutsAndHealsInTurn(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", nil)
+	w.boot("c", asks())
+	cut := ""
+	w.at(5*ms, func() { w.n.Flap([]string{"c"}, []string{"s"}, 10*ms, 20*ms, 70*ms) })
+	for i := range 10 {
+		w.at(kafka.Nanos(i)*10*ms+9*ms, func() { cut += fmt.Sprint(w.n.link(0, 1).cut, " ") })
+	}
+	w.k.Run(kafka.Second)
+	if cut != "true false false true false false true false false false " {
+		t.Error(cut)
+	}
+}
+
+func TestClogHoldsEverythingAndDeliversItInABurst(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", func(in *step.Input, out *step.Effects) {
+		if in.Kind == step.Request {
+			out.NoReply(in.Conn, in.Correlation)
+		}
+	})
+	w.boot("c", sends(100*ms, 150*ms, 200*ms))
+	w.at(50*ms, func() { w.fresh(); w.at(300*ms, w.n.Clog([]string{"c"}, nil)) })
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.150000s c timer 1", "0.200000s c timer 2",
+		"0.300000s s request c1 #0 m", "0.300000s s request c1 #1 m", "0.300000s s request c1 #2 m")
+}
+
+func TestShapeAddsLatencyAndJitterWhileItLasts(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", nil)
+	var times []kafka.Nanos
+	for i := range 50 {
+		times = append(times, kafka.Nanos(10+i)*20*ms)
+	}
+	w.boot("c", sends(times...))
+	var at []kafka.Nanos
+	w.n.OnDeliver(func(m *Message) Action { at = append(at, w.k.Now()); return Action{} })
+	w.at(50*ms, func() { w.at(700*ms, w.n.Shape([]string{"s"}, []string{"c"}, Shape{Latency: 2 * ms, Jitter: ms})) })
+	w.k.Run(2 * kafka.Second)
+	distinct := map[kafka.Nanos]bool{}
+	for i, sent := range times {
+		d := at[i] - sent
+		if sent < 700*ms && (d < 3*ms || d > 4*ms) || sent >= 700*ms && d != ms {
+			t.Errorf("message %d took %s", i, d)
+		}
+		distinct[d] = true
+	}
+	if len(distinct) < 20 {
+		t.Error("no jitter")
+	}
+}
+
+func TestLossIsSeenAsRetransmissionTimeouts(t *testing.T) {
+	w := newWorld(t, func(_ *kernel.Config, n *Config) { n.LossPPM = 200_000 })
+	w.boot("s", nil)
+	var times []kafka.Nanos
+	for i := range 2000 {
+		times = append(times, kafka.Nanos(i)*kafka.Minute+kafka.Minute)
+	}
+	w.boot("c", sends(times...))
+	count := map[kafka.Nanos]int{}
+	i := 0
+	w.n.OnDeliver(func(m *Message) Action { count[w.k.Now()-times[i]]++; i++; return Action{} })
+	w.k.Run(3000 * kafka.Minute)
+	for delay, want := range map[kafka.Nanos]int{ms: 1600, 201 * ms: 320, 601 * ms: 64, 1401 * ms: 13} {
+		if got := count[delay]; got < want-want/4-5 || got > want+want/4+5 {
+			t.Errorf("%d of 2000 took %s, want about %d", got, delay, want)
+		}
+	}
+}
+
+func TestResetIsHeardByBothSides(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(100*ms))
+	w.boot("c", sends(100*ms, 105*ms))
+	w.boot("d", sends(500*ms))
+	w.at(50*ms, w.fresh)
+	w.at(120*ms, func() {
+		if n := w.n.Reset([]string{"c"}, nil); n != 1 {
+			t.Error("reset", n)
+		}
+	})
+	w.k.Run(kafka.Second)
+	// The request under way is answered into nothing; the one in the socket is still served.
+	w.want("0.100000s c timer 0", "0.101000s s request c1 #0 m", "0.105000s c timer 1",
+		"0.120000s c closed c1 connection reset by peer",
+		"0.201000s s request c1 #1 m", "0.301000s s closed c1 connection reset by peer",
+		"0.500000s d timer 0", "0.501000s s request c2 #0 m", "0.602000s d response c1 #0 re:m")
+}
+
+func TestHalfOpenConnectionIsSilentWhileNewOnesWork(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(0))
+	w.boot("c", script(func(i int, c step.ConnID, out *step.Effects) {
+		if i == 1 {
+			c = out.Connect(0, step.Addr{Host: "s"})
+		}
+		out.Request(c, int32(i), text("m"))
+	}, 100*ms, 200*ms))
+	w.at(50*ms, func() { w.fresh(); w.n.HalfOpen([]string{"s"}, []string{"c"}) })
+	w.k.Run(kafka.Hour)
+	w.want("0.100000s c timer 0", "0.200000s c timer 1", "0.202000s c opened c2", "0.203000s s accepted c2",
+		"0.203000s s request c2 #1 m", "0.204000s c response c2 #1 re:m", "900.100000s c closed c1 connection timed out")
+}
+
+func TestHeldMessageIsPassedByOtherConnectionsUntilReleased(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", answer(0))
+	w.boot("c", sends(100*ms, 110*ms))
+	w.boot("d", sends(120*ms))
+	var held uint64
+	w.n.OnDeliver(func(m *Message) Action {
+		if m.From == "c" && m.Correlation == 0 {
+			held = m.ID
+			return Action{Verb: Hold}
+		}
+		return Action{}
+	})
+	w.at(50*ms, w.fresh)
+	w.at(300*ms, func() {
+		if w.n.Held() != 1 || !w.n.Release(held) || w.n.Release(held) {
+			t.Error("released once")
+		}
+	})
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.110000s c timer 1", "0.120000s d timer 0",
+		"0.121000s s request c2 #0 m", "0.122000s d response c1 #0 re:m",
+		"0.300000s s request c1 #0 m", "0.300000s s request c1 #1 m",
+		"0.301000s c response c1 #0 re:m", "0.301000s c response c1 #1 re:m")
+}
+
+// N29: only one kind of request is affected, only on one link.
+func TestFilterAffectsOneKindOfRequest(t *testing.T) {
+	send := func(i int, c step.ConnID, out *step.Effects) {
+		var m kmsg.Request = kmsg.NewPtrMetadataRequest()
+		if i == 1 {
+			m = kmsg.NewPtrHeartbeatRequest()
+		}
+		out.Request(c, int32(i), m)
+	}
+	run := func(a Action) string {
+		w := newWorld(t, nil)
+		w.boot("s", func(in *step.Input, out *step.Effects) {
+			if in.Kind == step.Request {
+				out.NoReply(in.Conn, in.Correlation)
+			}
+		})
+		w.boot("c", script(send, 100*ms, 200*ms, 300*ms))
+		lift := w.n.Affect(Filter{To: []string{"s"}, Keys: []kmsg.Key{kmsg.Heartbeat}, Requests: true}, a)
+		w.at(50*ms, w.fresh)
+		w.at(600*ms, lift)
+		w.k.Run(kafka.Second)
+		var b strings.Builder
+		for _, l := range w.log {
+			if !strings.Contains(l, "timer") {
+				f := strings.Fields(l)
+				fmt.Fprintf(&b, "%s %s %s;", strings.TrimSuffix(f[0], "000s"), f[1], strings.Join(f[2:min(5, len(f))], " "))
+			}
+		}
+		return b.String()
+	}
+	for verb, want := range map[Verb]string{
+		Pass:  "0.101 s request c1 #0;0.201 s request c1 #1;0.301 s request c1 #2;",
+		Delay: "0.101 s request c1 #0;0.231 s request c1 #1;0.301 s request c1 #2;",
+		Hold:  "0.101 s request c1 #0;0.600 s request c1 #1;0.600 s request c1 #2;",
+		Reset: "0.101 s request c1 #0;0.201 c closed c1 connection;0.201 s closed c1 connection;",
+		Lose:  "0.101 s request c1 #0;",
+	} {
+		if got := run(Action{Verb: verb, By: 30 * ms}); got != want {
+			t.Errorf("verb %d:\ngot  %s\nwant %s", verb, got, want)
+		}
+	}
+}
+
+// --- crashes
+
+func TestKilledProcessResetsItsConnections(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.boot("s", nil)
+	w.boot("c", sends(100*ms, 200*ms))
+	w.at(50*ms, w.fresh)
+	w.at(150*ms, func() { w.k.Crash(s, "kill", kernel.Kill) })
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.101000s s request c1 #0 m", "0.151000s c closed c1 connection reset by peer", "0.200000s c timer 1")
+}
+
+func TestPowerLossIsSilenceUntilTheHostIsBackThenAReset(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.boot("s", nil)
+	w.boot("c", sends(200*ms))
+	w.boot("idle", sends(20*kafka.Second))
+	w.at(50*ms, w.fresh)
+	w.at(150*ms, func() { w.k.Crash(s, "power", kernel.Power) })
+	w.at(10*kafka.Second, func() { w.boot("s", nil) })
+	w.k.Run(kafka.Minute)
+	// 0.2 s + 0.2 + 0.4 + 0.8 + 1.6 + 3.2 + 6.4: the first retransmission after the boot.
+	w.want("0.200000s c timer 0", "12.802000s c closed c1 connection reset by peer",
+		"20.000000s idle timer 0", "20.002000s idle closed c1 connection reset by peer")
+	if w.n.Connections() != 0 {
+		t.Error("a connection is left")
+	}
+}
+
+func TestExitDrainsTheSockets(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", func(in *step.Input, out *step.Effects) {
+		if in.Kind == step.Request {
+			out.Reply(in.Conn, in.Correlation, text("bye"))
+			out.Exit("told to")
+		}
+	})
+	w.boot("c", sends(100*ms))
+	w.at(50*ms, w.fresh)
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.101000s s request c1 #0 m", "0.102000s c response c1 #0 bye", "0.102000s c closed c1 connection closed by peer")
+}
+
+// "Reached broker 1 but not broker 2" happens: what is on the wire at a crash
+// arrives up to a drawn point.
+func TestCrashLosesADrawnSuffixOfEachConnection(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(60) {
+		w := newWorld(t, func(k *kernel.Config, _ *Config) { k.Seed = seed })
+		drain := func(in *step.Input, out *step.Effects) {
+			if in.Kind == step.Request {
+				out.NoReply(in.Conn, in.Correlation)
+			}
+		}
+		w.boot("s", drain)
+		w.boot("s2", drain)
+		var c2 step.ConnID
+		to1 := script(func(i int, c step.ConnID, out *step.Effects) {
+			for j := range int32(2) {
+				out.Request(c, j, text("m"))
+				out.Request(c2, j, text("m"))
+			}
+		}, 100*ms)
+		c := w.boot("c", func(in *step.Input, out *step.Effects) {
+			if in.Kind == step.Boot {
+				c2 = out.Connect(0, step.Addr{Host: "s2"})
+			}
+			to1(in, out)
+		})
+		w.at(100*ms+ms/2, func() { w.k.Crash(c, "kill", kernel.Kill) })
+		w.k.Run(kafka.Second)
+		if w.count("closed") != 2 {
+			t.Fatal(w.log)
+		}
+		seen[fmt.Sprint(w.count(" s request"), w.count(" s2 request"))] = true
+	}
+	if len(seen) != 9 {
+		t.Errorf("%d of 9 outcomes: %v", len(seen), seen)
+	}
+}
+
+func TestSendsOfAStepThatACrashFindsUnderWayNeverLeave(t *testing.T) {
+	w := newWorld(t, nil)
+	w.boot("s", nil)
+	c := w.boot("c", script(func(i int, c step.ConnID, out *step.Effects) {
+		out.Charge(20 * ms)
+		out.Request(c, 1, text("m"))
+	}, 100*ms))
+	w.at(50*ms, w.fresh)
+	w.at(110*ms, func() { w.k.Crash(c, "kill", kernel.Kill) })
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.111000s s closed c1 connection reset by peer")
+}
+
+func TestPausedServerStillAcceptsAndServesLate(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.boot("s", answer(0))
+	w.k.Pause(s)
+	w.boot("c", asks("a"))
+	w.at(kafka.Second, func() { w.k.Resume(s) })
+	w.k.Run(2 * kafka.Second)
+	w.want("0.002000s c opened c1", "1.000000s s accepted c1", "1.000000s s request c1 #1 a", "1.001000s c response c1 #1 re:a")
+}
+
+func TestCrashInsideAHookEndsWhatTheHookIsAskedAbout(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.boot("s", answer(0))
+	w.boot("c", sends(100*ms))
+	w.n.OnDeliver(func(m *Message) Action { w.k.Crash(s, "on delivery", kernel.Kill); return Action{} })
+	w.at(50*ms, w.fresh)
+	w.k.Run(kafka.Second)
+	w.want("0.100000s c timer 0", "0.102000s c closed c1 connection reset by peer")
+}
+
+// --- draws (simulation 6.4, G16)
+
+// latencies runs two pairs that talk, and returns the arrival times of the pair (p, q).
+func latencies(change func(w *world)) (at []kafka.Nanos) {
+	w := newWorld(nil, func(k *kernel.Config, n *Config) {
+		k.Seed = 9
+		n.Latency = dist.Uniform(ms, 9*ms)
+		n.LossPPM = 10_000
+	})
+	if change != nil {
+		change(w)
+	}
+	var times []kafka.Nanos
+	for i := range 200 {
+		times = append(times, kafka.Nanos(i+1)*50*ms)
+	}
+	w.boot("s", answer(0))
+	w.boot("q", answer(0))
+	w.boot("c", sends(times...))
+	w.boot("p", func(in *step.Input, out *step.Effects) {
+		switch in.Kind {
+		case step.Boot:
+			out.Connect(0, step.Addr{Host: "q"})
+			for i, t := range times {
+				out.SetTimer(0, t, 0, int64(i), nil)
+			}
+		case step.Timer:
+			out.Request(1, int32(in.Arg), text("m"))
+		case step.Response:
+			at = append(at, in.Now)
+		}
+	})
+	w.k.Run(kafka.Minute)
+	return at
+}
+
+func TestUnrelatedDrawsStayAsTheyWere(t *testing.T) {
+	base := latencies(nil)
+	if len(base) != 200 {
+		t.Fatal(len(base), "responses")
+	}
+	changes := map[string]func(w *world){
+		"idle actor":          func(w *world) { w.boot("idle", nil) },
+		"busy stranger":       func(w *world) { w.boot("r", sends(ms, 2*ms)) },
+		"cut elsewhere":       func(w *world) { w.at(kafka.Second, func() { w.n.Cut([]string{"c"}, nil) }) },
+		"loss elsewhere":      func(w *world) { w.n.Shape([]string{"s"}, []string{"c"}, Shape{LossPPM: 300_000, Jitter: ms}) },
+		"crash elsewhere":     func(w *world) { w.at(kafka.Second, func() { w.k.Crash(0, "kill", kernel.Kill) }) },
+		"hold elsewhere":      func(w *world) { w.n.Affect(Filter{To: []string{"s"}, Requests: true}, Action{Verb: Hold}) },
+		"reset elsewhere":     func(w *world) { w.at(kafka.Second, func() { w.n.Reset([]string{"c"}, []string{"s"}) }) },
+		"half open elsewhere": func(w *world) { w.at(kafka.Second, func() { w.n.HalfOpen([]string{"c"}, nil) }) },
+	}
+	for name, change := range changes {
+		if !slices.Equal(latencies(change), base) {
+			t.Errorf("%s changes another link's draws", name)
+		}
+	}
+	// A lifted fault on the link itself leaves what comes after it as it was: the
+	// n-th message has the n-th draw.
+	short := latencies(func(w *world) {
+		w.at(kafka.Second, func() { w.at(1100*ms, w.n.ShapeOneWay([]string{"p"}, []string{"q"}, Shape{Latency: 30 * ms})) })
+	})
+	same := 0
+	for i := range base {
+		if base[i] == short[i] {
+			same++
+		}
+	}
+	if same < 190 || same == 200 {
+		t.Errorf("%d of 200 messages as before", same)
+	}
+}
+
+func TestEqualSeedsGiveEqualNetworks(t *testing.T) {
+	run := func(seed uint64) kernel.Fingerprint {
+		w := newWorld(t, func(k *kernel.Config, n *Config) {
+			k.Seed, n.LossPPM, n.Latency = seed, 10_000, dist.Exponential(ms)
+		})
+		w.boot("s", answer(100*kafka.Microsecond))
+		for i := range 5 {
+			w.boot(fmt.Sprint("c", i), sends(ms, 2*ms, 3*ms, 50*ms, kafka.Second))
+		}
+		w.at(40*ms, func() { w.at(kafka.Second, w.n.Isolate([]string{"c1", "c2"})) })
+		w.at(51*ms, func() { w.k.Crash(0, "kill", kernel.Kill) })
+		w.at(60*ms, func() { w.boot("s", answer(0)) })
+		w.k.Run(kafka.Minute)
+		return w.k.Fingerprint()
+	}
+	a, b := run(1), run(2)
+	if a == b || run(1) != a || run(2) != b {
+		t.Error("A, B, A")
+	}
+}
