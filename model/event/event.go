@@ -140,7 +140,7 @@ type Event struct {
 	Size       int32
 	Index      int32
 	Producer   int32 // number of the producing client
-	First      int64 // number of a record within its producer
+	First      int64 // number of a record within (producer, partition)
 	Created    kafka.Nanos
 	ISR        []kafka.NodeID
 	MaximalISR []kafka.NodeID

@@ -1,0 +1,179 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+func labProducer(t testing.TB, partition int32) (*lab, *Producer) {
+	p := NewProducer(ProducerConfig{Producer: labProducerConfig(), Number: 7, Bootstrap: []step.Addr{addrOf(1), addrOf(2)},
+		Workload: Workload{Topic: "orders", RatePerMil: 1000, RecordSize: 50, Partition: partition, Count: 1}})
+	return newLab(t, p), p
+}
+
+func TestMetadataIsRefreshedWhenItIsOld(t *testing.T) {
+	l, _ := labProducer(t, 0)
+	l.lead("orders", 0, 1)
+	l.do(step.Input{Kind: step.Boot})
+	c, r := l.take(1)
+	l.answer(c, r, logs{}.answer(r.req, kafka.None))
+	if l.advance(299 * kafka.Second); l.asked != 1 {
+		t.Fatalf("asked %d times", l.asked)
+	}
+	if l.advance(2 * kafka.Second); l.asked != 2 {
+		t.Errorf("asked %d times after metadata.max.age.ms", l.asked)
+	}
+}
+
+func TestMetadataThatTeachesNothingIsAskedForLessAndLess(t *testing.T) {
+	l, _ := labProducer(t, 0)
+	l.lead("orders", 0, -1)
+	l.do(step.Input{Kind: step.Boot})
+	l.advance(20 * kafka.Second)
+	if l.asked < 15 || l.asked > 35 {
+		t.Errorf("asked %d times in 20 s without a leader", l.asked)
+	}
+}
+
+func TestMetadataGoesToAnotherNodeWhenOneIsDown(t *testing.T) {
+	l, _ := labProducer(t, 0)
+	l.down["broker-1"], l.down["broker-2"] = true, true
+	l.lead("orders", 0, 3)
+	l.do(step.Input{Kind: step.Boot})
+	l.advance(5 * kafka.Second)
+	if l.asked != 0 {
+		t.Fatal("nobody is up")
+	}
+	delete(l.down, "broker-2")
+	l.advance(2 * kafka.Second)
+	if l.asked != 1 || l.waiting(3) != 1 {
+		t.Errorf("asked %d times, %d requests at the leader", l.asked, l.waiting(3))
+	}
+}
+
+func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
+	var m metadata
+	out := step.NewEffects()
+	topic := m.topic("orders")
+	update := func(id byte, leader, epoch int32) {
+		r := kmsg.NewPtrMetadataResponse()
+		for n := int32(1); n <= 3; n++ {
+			r.Brokers = append(r.Brokers, kmsg.MetadataResponseBroker{NodeID: n, Host: addrOf(n).Host, Port: 9092})
+		}
+		name := "orders"
+		r.Topics = []kmsg.MetadataResponseTopic{{Topic: &name, TopicID: [16]byte{id},
+			Partitions: []kmsg.MetadataResponseTopicPartition{{Leader: leader, LeaderEpoch: epoch}}}}
+		m.update(out, r)
+	}
+	for _, s := range []struct {
+		id            byte
+		leader, epoch int32
+		want          leaderInfo
+	}{
+		{1, 1, 5, leaderInfo{1, 5}},
+		{1, 2, 4, leaderInfo{1, 5}},
+		{1, 3, 5, leaderInfo{3, 5}},
+		{1, 2, -1, leaderInfo{2, -1}}, // a version without epochs
+		{1, 1, 5, leaderInfo{1, 5}},
+		{2, 2, 0, leaderInfo{2, 0}}, // another topic of the same name
+	} {
+		if update(s.id, s.leader, s.epoch); topic.partitions[0] != s.want {
+			t.Errorf("%+v: knows %+v", s, topic.partitions[0])
+		}
+	}
+	m.hint(out, topic, 0, leaderInfo{9, 7})
+	if topic.partitions[0].epoch != 0 {
+		t.Error("a hint at a node without address was taken")
+	}
+	m.hint(out, topic, 0, leaderInfo{3, 7})
+	m.hint(out, topic, 0, leaderInfo{1, 7})
+	if topic.partitions[0] != (leaderInfo{3, 7}) {
+		t.Errorf("knows %+v", topic.partitions[0])
+	}
+}
+
+func TestFetchErrorsNameTheNewLeader(t *testing.T) {
+	cfg := labConsumerConfig()
+	cfg.AutoOffsetReset = config.ResetNone
+	l := newLab(t, NewConsumer(ConsumerConfig{Consumer: cfg, Bootstrap: []step.Addr{addrOf(1)}, Assignment: Assignment{Topics: []string{"orders"}},
+		StartOffsets: []StartOffset{{TP: kafka.TopicPartition{Topic: "orders"}, Offset: 3, Epoch: kafka.NoLeaderEpoch}}}))
+	l.lead("orders", 4, 1)
+	l.do(step.Input{Kind: step.Boot})
+	c, r := l.take(1)
+	resp := respond(r.req, func(kafka.TopicPartition) partReply { return partReply{err: kafka.NotLeaderOrFollower} }).(*kmsg.FetchResponse)
+	resp.Topics[0].Partitions[0].CurrentLeader.LeaderID, resp.Topics[0].Partitions[0].CurrentLeader.LeaderEpoch = 3, 5
+	l.answer(c, r, resp)
+	if l.waiting(3) != 1 {
+		t.Error("no fetch from the leader that the answer named")
+	}
+}
+
+func TestASlowNodeGetsNoUnkeyedRecordsP13(t *testing.T) {
+	acc, topic, in := desk(config.UniformSticky, 400)
+	put(acc, topic, in, 60) // every partition has had a record
+	acc.cfg.AvailabilityLimit = kafka.Second
+	acc.node(0, 2).readyAt = 2 * kafka.Second
+	for range 50 {
+		if p := acc.nextPartition(in, topic); p == 1 {
+			t.Fatal("partition 1 of the node that takes nothing was chosen")
+		}
+	}
+	acc.node(0, 2).drainedAt = 2 * kafka.Second
+	found := false
+	for range 50 {
+		found = found || acc.nextPartition(in, topic) == 1
+	}
+	if !found {
+		t.Error("partition 1 is never chosen again")
+	}
+}
+
+func TestDrainServesPartitionsInTurnWithinMaxRequestSizeP3(t *testing.T) {
+	cfg := labProducerConfig()
+	cfg.MaxInFlight, cfg.MaxRequestSize = 1, 1000
+	p := NewProducer(ProducerConfig{Producer: cfg, Bootstrap: []step.Addr{addrOf(1)},
+		Workload: Workload{Topic: "orders", RatePerMil: 1, RecordsPerCall: 40, Count: 40, RecordSize: 300, Partition: -1, KeyCount: 100}})
+	l, g := newLab(t, p), logs{}
+	l.lead("orders", 0, 1, 1, 1, 1)
+	l.do(step.Input{Kind: step.Boot})
+	served := map[int32]int{}
+	for l.waiting(1) > 0 {
+		c, r := l.take(1)
+		size := 0
+		for _, part := range r.req.(*kmsg.ProduceRequest).Topics[0].Partitions {
+			served[part.Partition]++
+			size += len(part.Records)
+		}
+		if n := len(r.req.(*kmsg.ProduceRequest).Topics[0].Partitions); n > 1 && size > 1000 {
+			t.Fatalf("%d bytes in %d batches", size, n)
+		}
+		l.answer(c, r, g.answer(r.req, kafka.None))
+	}
+	if len(served) != 4 || !p.Finished() {
+		t.Errorf("served %v", served)
+	}
+}
+
+func TestEventsTellALatencyFromTheCall(t *testing.T) {
+	l, _ := labProducer(t, 0)
+	l.mute = true
+	l.do(step.Input{Kind: step.Boot})
+	l.advance(2 * kafka.Second) // the call waits for metadata
+	l.lead("orders", 0, 1)
+	l.mute = false
+	l.answerMetadata()
+	l.do(step.Input{Kind: step.Done}) // any input
+	c, r := l.take(1)
+	l.advance(kafka.Second)
+	l.answer(c, r, logs{}.answer(r.req, kafka.None))
+	e := l.events[len(l.events)-1]
+	if e.Kind != event.RecordAcked || e.Created != 0 || e.Time != 3*kafka.Second || e.Producer != 7 || e.Acks != -1 || e.Index != 1 {
+		t.Errorf("%+v", e)
+	}
+}
