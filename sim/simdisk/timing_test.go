@@ -135,6 +135,17 @@ func TestFlushCoversOnlyEarlierBytes(t *testing.T) {
 	}
 }
 
+func TestTheDeviceQueueOutlivesAKillButNotAPowerLoss(t *testing.T) {
+	for kind, want := range map[CrashKind]kafka.Nanos{Kill: 1_000_000 + 10<<10*1000 + 1_000_000, PowerLoss: 1_000_000} {
+		d := flatDisk()
+		f := create(t, d, "f")
+		must(t, f.Append(make([]byte, 10<<20)))
+		d.BeginFlush([]vfs.File{f}, nil, 0)
+		d.Crash(kind, 0)
+		wantPrice(t, "a directory sync after the crash", price(d, 0, func() { must(t, d.SyncDir("")) }), want)
+	}
+}
+
 func TestFlushDiesWithTheProcess(t *testing.T) {
 	d := flatDisk()
 	f := write(t, d, "f", "abc")
