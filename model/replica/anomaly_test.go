@@ -12,10 +12,10 @@ import (
 // TestA1FollowerThatCutsAtItsHighWatermarkLosesAnAckedRecord: T-1 against T-2 to T-4.
 func TestA1FollowerThatCutsAtItsHighWatermarkLosesAnAckedRecord(t *testing.T) {
 	for profile, want := range map[string]string{
-		"hw":       "0..0@0:m0",
-		"epoch101": "0..0@0:m0 1..1@0:m1",
-		"epoch279": "0..0@0:m0 1..1@0:m1",
-		"zk-3.9":   "0..0@0:m0 1..1@0:m1",
+		"zk-0.10": "0..0@0:m0",
+		"zk-0.11": "0..0@0:m0 1..1@0:m1",
+		"zk-2.0":  "0..0@0:m0 1..1@0:m1",
+		"zk-3.9":  "0..0@0:m0 1..1@0:m1",
 	} {
 		t.Run(profile, func(t *testing.T) {
 			w := newWorld(t, profile, 2)
@@ -59,10 +59,10 @@ func TestA3FastLeaderChangesLeaveADivergentTail(t *testing.T) {
 		b      string
 		agrees bool
 	}{
-		"epoch101": {"0..9@0:old 10..12@2:b 13..14@3:a2", false},
-		"epoch279": {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
-		"zk-2.6":   {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
-		"zk-3.9":   {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
+		"zk-0.11": {"0..9@0:old 10..12@2:b 13..14@3:a2", false},
+		"zk-2.0":  {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
+		"zk-2.6":  {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
+		"zk-3.9":  {"0..9@0:old 10..12@1:a 13..14@3:a2", true},
 	} {
 		t.Run(profile, func(t *testing.T) {
 			w := newWorld(t, profile, 2)
@@ -100,7 +100,7 @@ func TestA3FastLeaderChangesLeaveADivergentTail(t *testing.T) {
 
 // TestA4LaggardJoinsBeforeTheEpochStart: KAFKA-7128, L-22 without and with its gate.
 func TestA4LaggardJoinsBeforeTheEpochStart(t *testing.T) {
-	for profile, joins := range map[string]bool{"zk-2.6-nogate": true, "zk-2.6": false} {
+	for profile, joins := range map[string]bool{noGate: true, "zk-2.6": false} {
 		t.Run(profile, func(t *testing.T) {
 			w := newWorld(t, profile, 3)
 			l, g := w.broker(2), w.broker(3)

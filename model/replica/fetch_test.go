@@ -305,8 +305,8 @@ func TestC9OffsetNotAvailableWhileTheHighWatermarkLags(t *testing.T) {
 		{"zk-3.9", -1, 1001, kafka.OffsetNotAvailable, -1},
 		{"zk-3.9", -1, EarliestTimestamp, kafka.None, 0},
 		{"zk-3.9", 2, LatestTimestamp, kafka.None, 10},
-		{"epoch279", -1, LatestTimestamp, kafka.None, 5},
-		{"epoch279", -1, 1001, kafka.None, -1},
+		{"zk-2.0", -1, LatestTimestamp, kafka.None, 5},
+		{"zk-2.0", -1, 1001, kafka.None, -1},
 	} {
 		w := newWorld(t, c.profile, 1)
 		b := w.broker(1)

@@ -99,8 +99,8 @@ func TestF2InitialStateByRule(t *testing.T) {
 		{"zk-3.9", 10, fetching, 10, 0},
 		{"zk-3.9", 0, truncating, 0, -1},
 		{"zk-2.6", 10, truncating, 4, -1},
-		{"epoch101", 10, truncating, 4, -1},
-		{"hw", 10, truncating, 4, -1},
+		{"zk-0.11", 10, truncating, 4, -1},
+		{"zk-0.10", 10, truncating, 4, -1},
 	} {
 		w := newWorld(t, c.profile, 2)
 		b := w.broker(2)
@@ -125,9 +125,9 @@ func TestF3FetchRequestByProfile(t *testing.T) {
 		current, last int32
 		logStart      int64
 	}{
-		{"hw", -1, -1, -1},
-		{"epoch101", -1, -1, 0},
-		{"epoch279", -1, -1, 0},
+		{"zk-0.10", -1, -1, -1},
+		{"zk-0.11", -1, -1, 0},
+		{"zk-2.0", -1, -1, 0},
 		{"zk-2.6", 0, -1, 0},
 		{"zk-3.9", 0, -1, 0},
 	} {
@@ -139,7 +139,7 @@ func TestF3FetchRequestByProfile(t *testing.T) {
 				}
 			}
 			req := b.pending().(*kmsg.FetchRequest)
-			if req.ReplicaID != 2 || req.MaxWaitMillis != 500 || req.MinBytes != 1 || req.MaxBytes != 10<<20 || req.IsolationLevel != 0 || req.SessionID != 0 || req.SessionEpoch != -1 {
+			if req.ReplicaID+req.ReplicaState.ID != 2-1 || req.MaxWaitMillis != 500 || req.MinBytes != 1 || req.MaxBytes != 10<<20 || req.IsolationLevel != 0 || req.SessionID != 0 || req.SessionEpoch != -1 {
 				t.Errorf("%+v", req)
 			}
 			part := fetchPart(t, req)
@@ -163,20 +163,25 @@ func TestF3FetchRequestByProfile(t *testing.T) {
 // TestF3LateVersions: topic ids from v13, the replica state with the broker epoch
 // from v15.
 func TestF3LateVersions(t *testing.T) {
-	w, a, b := pair(t, "zk-3.9")
-	w.profile.Versions.Fetch = 15
-	b.exchange()
-	req := b.pending().(*kmsg.FetchRequest)
-	if req.Version != 15 || req.ReplicaID != -1 || req.ReplicaState.ID != 2 || req.ReplicaState.Epoch != 102 {
-		t.Errorf("%+v", req)
-	}
-	if req.Topics[0].Topic != "" || req.Topics[0].TopicID != [16]byte{1} {
-		t.Errorf("%+v", req.Topics[0])
-	}
-	a.append(0, "x", 3, 1)
-	b.exchange()
-	if got := b.contents(0); got != "0..2@0:x" {
-		t.Errorf("%q", got)
+	for _, version := range []int16{11, 12, 13, 14, 15, 16} {
+		w, a, b := pair(t, "zk-3.9")
+		w.profile.Versions.Fetch = version
+		req := b.pending().(*kmsg.FetchRequest)
+		replica, state := int32(2), int32(-1)
+		if version >= 15 {
+			replica, state = -1, 2
+		}
+		if req.Version != version || req.ReplicaID != replica || req.ReplicaState.ID != state || (req.ReplicaState.Epoch == 102) != (version >= 15) {
+			t.Errorf("v%d: %+v", version, req)
+		}
+		if byName := req.Topics[0].Topic == "t"; byName != (version < 13) || (req.Topics[0].TopicID == [16]byte{1}) == byName {
+			t.Errorf("v%d: %+v", version, req.Topics[0])
+		}
+		a.append(0, "x", 3, 1)
+		b.exchange()
+		if got := b.contents(0); got != "0..2@0:x" {
+			t.Errorf("v%d: %q", version, got)
+		}
 	}
 }
 
@@ -397,7 +402,7 @@ func TestF7ACorruptBatchIsFetchedAgain(t *testing.T) {
 
 // TestF8ALongerLogIsCutToTheLeadersEnd.
 func TestF8ALongerLogIsCutToTheLeadersEnd(t *testing.T) {
-	w := newWorld(t, "hw", 2)
+	w := newWorld(t, "zk-0.10", 2)
 	a, b := w.broker(1), w.broker(2)
 	fill(w, b, 10, 10)
 	a.lead(0, 1, 1, ids(1), ids(1, 2))
@@ -464,7 +469,7 @@ func TestF8ErrorsOfListOffsets(t *testing.T) {
 
 // TestF8ListOffsetsCarriesTheLeaderEpochWhereFenced.
 func TestF8ListOffsetsCarriesTheLeaderEpochWhereFenced(t *testing.T) {
-	for profile, want := range map[string]int32{"zk-3.9": 0, "epoch279": -1} {
+	for profile, want := range map[string]int32{"zk-3.9": 0, "zk-2.0": -1} {
 		_, _, b := pair(t, profile)
 		for {
 			if _, ok := b.pending().(*kmsg.FetchRequest); ok {
@@ -484,7 +489,7 @@ func TestF8ListOffsetsCarriesTheLeaderEpochWhereFenced(t *testing.T) {
 // TestT5TruncationIsToldOnlyWhenTheLogGotShorter: recovery points are written for
 // it and requests looked at.
 func TestT5TruncationIsToldOnlyWhenTheLogGotShorter(t *testing.T) {
-	w := newWorld(t, "hw", 2)
+	w := newWorld(t, "zk-0.10", 2)
 	b := w.broker(2)
 	fill(w, b, 10, 10)
 	b.follow(0, 1, 1, 1, ids(1, 2))
@@ -517,7 +522,7 @@ func (b *broker) append2Uncommitted(t *testing.T) {
 
 // TestT2AnUndefinedAnswerCutsAtTheHighWatermark, for each asking rule.
 func TestT2AnUndefinedAnswerCutsAtTheHighWatermark(t *testing.T) {
-	for _, profile := range []string{"epoch101", "epoch279", "zk-2.6"} {
+	for _, profile := range []string{"zk-0.11", "zk-2.0", "zk-2.6"} {
 		w := newWorld(t, profile, 2)
 		a, b := w.broker(1), w.broker(2)
 		fill(w, b, 5, 5)
@@ -539,7 +544,7 @@ func TestT2AnUndefinedAnswerCutsAtTheHighWatermark(t *testing.T) {
 
 // TestT2EpochRequestByVersion: current epoch from v2 where fenced, replica id from v3.
 func TestT2EpochRequestByVersion(t *testing.T) {
-	for profile, want := range map[string][2]int32{"epoch101": {-1, -2}, "epoch279": {-1, -2}, "zk-2.6": {7, 2}} {
+	for profile, want := range map[string][2]int32{"zk-0.11": {-1, -2}, "zk-2.0": {-1, -2}, "zk-2.6": {7, 2}} {
 		w := newWorld(t, profile, 2)
 		b := w.broker(2)
 		fill(w, b, 5, 5)

@@ -65,35 +65,21 @@ const (
 
 func tp(n int32) kafka.TopicPartition { return kafka.TopicPartition{Topic: "t", Partition: n} }
 
-// profiles are the truncation rules with the versions of their time.
+// testProfile is a released profile, or zk-2.6 without the gate of KAFKA-7128.
 func testProfile(name string) config.Profile {
-	p := config.Profile{Name: name}
-	switch name {
-	case "hw":
-		p.Truncation = config.TruncateToHW
-		p.Versions = config.APIVersions{Fetch: 4, ListOffsets: 1}
-	case "epoch101":
-		p.Truncation = config.TruncateEpoch101
-		p.Versions = config.APIVersions{Fetch: 5, ListOffsets: 1}
-	case "epoch279":
-		p.Truncation = config.TruncateEpoch279
-		p.Versions = config.APIVersions{Fetch: 8, ListOffsets: 3, OffsetForLeaderEpoch: 1}
-	case "zk-2.6":
-		p.Truncation = config.TruncateEpoch279
-		p.Fencing320, p.EpochStartGate = true, true
-		p.Versions = config.APIVersions{Fetch: 11, ListOffsets: 5, OffsetForLeaderEpoch: 3}
-	case "zk-2.6-nogate":
-		p = testProfile("zk-2.6")
+	if name == noGate {
+		p := testProfile("zk-2.6")
 		p.EpochStartGate = false
-	case "zk-3.9":
-		p.Truncation = config.TruncateOnFetch
-		p.Fencing320, p.EpochStartGate, p.AlterPartition, p.HWMinISRGate = true, true, true, true
-		p.Versions = config.APIVersions{Fetch: 12, ListOffsets: 7, OffsetForLeaderEpoch: 4, AlterPartition: 1}
-	default:
+		return p
+	}
+	p, ok := config.ProfileByName(name)
+	if !ok {
 		panic("no profile " + name)
 	}
-	return p
+	return *p
 }
+
+const noGate = "zk-2.6 without the gate"
 
 func newWorld(t testing.TB, profile string, brokers int) *world {
 	w := &world{t: t, profile: testProfile(profile), now: 1000 * kafka.Second}
