@@ -131,6 +131,16 @@ func TestStorageTrap18SegmentAgesByRecordTimestamps(t *testing.T) {
 	equal(t, "rolled above it", appendLeader(t, l, batchOf(t, 10, 6001), 0, 1).Rolled, true)
 }
 
+func TestAgeCountsFromTheFirstBatchSinceKAFKA806(t *testing.T) {
+	for _, perBatch := range []bool{true, false} {
+		cfg := smallConfig()
+		cfg.SegmentMs, cfg.IndexPerBatch = 1000, perBatch
+		l, _ := newLog(t, cfg)
+		appendFollower(t, l, 1, batchAt(t, 0, 1, 10, 5000), batchAt(t, 1, 1, 10, 7000))
+		equal(t, "rolled", appendFollower(t, l, 1, batchAt(t, 2, 1, 10, 7500)).Rolled, perBatch)
+	}
+}
+
 func TestStorageTrap18AgeSurvivesARestart(t *testing.T) {
 	cfg := smallConfig()
 	cfg.SegmentMs = 1000

@@ -224,3 +224,18 @@ func TestHighWatermarkRules(t *testing.T) {
 	equal(t, "recovery point", l.RecoveryPoint(), 2)
 	equal(t, "clamped to the start", l.SetHighWatermark(0), 2)
 }
+
+func TestBoundBeforeAGapHidesWhatComesAfterIt(t *testing.T) {
+	l, _ := newLog(t, smallConfig())
+	appendFollower(t, l, 1, batchAt(t, 0, 1, 100, 1, 2, 3, 4, 5))
+	appendFollower(t, l, 1, batchAt(t, 5, 1, 10, 1, 2, 3, 4, 5))
+	_, err := l.TruncateTo(7, 1) // 5 and 6 go too, the log ends at 7
+	check(t, err)
+	l.SetHighWatermark(7)
+	info := appendFollower(t, l, 1, batchAt(t, 9, 1, 600, 1))
+	equal(t, "rolled", info.Rolled, true)
+	got, err := l.Read(5, 1000, 7, true)
+	check(t, err)
+	equal(t, "records", len(got.Records), 0)
+	equal(t, "up to the end", mustRead(t, l, 5, 1000).Base, 9)
+}

@@ -203,3 +203,47 @@ func mustPanic(t *testing.T, f func()) {
 	}()
 	f()
 }
+
+// immutable remembers what was handed to the files, which must not change any more.
+type immutable struct {
+	vfs.FS
+	given []given
+}
+
+type given struct{ bytes, copied []byte }
+
+type immutableFile struct {
+	vfs.File
+	fs *immutable
+}
+
+func (m *immutable) keep(b []byte) { m.given = append(m.given, given{b, bytes.Clone(b)}) }
+
+func (m *immutable) Create(name string) (vfs.File, error) {
+	f, err := m.FS.Create(name)
+	return immutableFile{f, m}, err
+}
+
+func (m *immutable) Open(name string) (vfs.File, error) {
+	f, err := m.FS.Open(name)
+	return immutableFile{f, m}, err
+}
+
+func (f immutableFile) Append(b []byte) error {
+	f.fs.keep(b)
+	return f.File.Append(b)
+}
+
+func (f immutableFile) WriteAt(pos int64, b []byte) error {
+	f.fs.keep(b)
+	return f.File.WriteAt(pos, b)
+}
+
+func (m *immutable) verify(t testingT) {
+	t.Helper()
+	for _, g := range m.given {
+		if !bytes.Equal(g.bytes, g.copied) {
+			t.Fatalf("%d bytes were changed after they were written", len(g.bytes))
+		}
+	}
+}

@@ -238,7 +238,8 @@ func twinConfig(t *rapid.T) *Config {
 
 func TestLogMatchesAListOfBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := &twinRun{T: t, fs: newMem(), cfg: twinConfig(t)}
+		fs := &immutable{FS: newMem()}
+		r := &twinRun{T: t, fs: fs, cfg: twinConfig(t)}
 		r.log = openLog(t, r.fs, r.cfg, OpenParams{Clean: true})
 		actions := []func(){
 			r.appendLeader, r.appendLeader, r.appendLeader, r.appendFollower, r.appendFollower,
@@ -248,5 +249,6 @@ func TestLogMatchesAListOfBatches(t *testing.T) {
 			actions[rapid.IntRange(0, len(actions)-1).Draw(t, "action")]()
 			r.compare()
 		}
+		fs.verify(t)
 	})
 }
