@@ -124,6 +124,9 @@ type Selector struct {
 // String is the scenario word.
 func (s Selector) String() string {
 	tp := fmt.Sprintf("(%s/%d)", s.TP.Topic, s.TP.Partition)
+	if s.TP.Partition < 0 {
+		tp = "(" + s.TP.Topic + "/*)"
+	}
 	switch s.Role {
 	case Leader:
 		return "leader" + tp

@@ -94,10 +94,10 @@ func (f Link) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "link: {between: %s, and: %s", list(f.A), list(f.B))
 	if f.Shape.Latency > 0 {
-		fmt.Fprintf(&b, ", latency: %s", durationText(f.Shape.Latency))
+		fmt.Fprintf(&b, ", latency: %s", Duration(f.Shape.Latency))
 	}
 	if f.Shape.Jitter > 0 {
-		fmt.Fprintf(&b, ", jitter: %s", durationText(f.Shape.Jitter))
+		fmt.Fprintf(&b, ", jitter: %s", Duration(f.Shape.Jitter))
 	}
 	if f.Shape.LossPPM > 0 {
 		fmt.Fprintf(&b, ", loss: %s", percentText(f.Shape.LossPPM))

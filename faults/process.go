@@ -130,7 +130,7 @@ func (f Clock) Word() string {
 }
 
 func (f Clock) String() string {
-	return fmt.Sprintf("%s: {node: %s, by: %s}", f.Word(), f.Node, durationText(f.Delta))
+	return fmt.Sprintf("%s: {node: %s, by: %s}", f.Word(), f.Node, Duration(f.Delta))
 }
 
 // Selectors implements Fault.

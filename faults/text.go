@@ -8,9 +8,9 @@ import (
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
-// durationText prints a duration in the largest unit that is exact, as scenario
+// Duration prints a duration in the largest unit that is exact, as scenario
 // files write it.
-func durationText(d kafka.Nanos) string {
+func Duration(d kafka.Nanos) string {
 	sign := ""
 	if d < 0 {
 		sign, d = "-", -d
@@ -27,10 +27,10 @@ func durationText(d kafka.Nanos) string {
 }
 
 // percentText prints parts per million as a percentage.
-func percentText(ppm int64) string { return decimal(ppm, 10_000) + "%" }
+func percentText(ppm int64) string { return Decimal(ppm, 10_000) + "%" }
 
-// decimal prints n/scale without trailing zeros; scale is a power of ten.
-func decimal(n, scale int64) string {
+// Decimal prints n/scale without trailing zeros; scale is a power of ten.
+func Decimal(n, scale int64) string {
 	s := strconv.FormatInt(n/scale, 10)
 	if rest := n % scale; rest != 0 {
 		digits := strconv.FormatInt(scale+rest, 10)[1:]

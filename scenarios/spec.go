@@ -47,6 +47,21 @@ func (s *Spec) HealAt() kafka.Nanos {
 	return s.Duration
 }
 
+// SettleBound is how long after Duration the cluster may take to converge.
+func (s *Spec) SettleBound() kafka.Nanos {
+	if s.Settle > 0 {
+		return s.Settle
+	}
+	return defaultSettle
+}
+
+// defaultSettle covers delivery.timeout.ms, a ZooKeeper session and one and a half
+// lag limits at Kafka's defaults, with room.
+const defaultSettle = 5 * kafka.Minute
+
+// WorkloadStart is when producers begin: the cluster has booted, topics exist.
+func (s *Spec) WorkloadStart() kafka.Nanos { return 3 * kafka.Second }
+
 // Cluster is the machines.
 type Cluster struct {
 	Brokers   int      // ids 1 to Brokers

@@ -82,6 +82,7 @@ type Disk struct {
 	busyUntil             kafka.Nanos // the device serves one request at a time
 	boot                  uint32      // counts crashes; handles of earlier boots are stale
 	calls                 uint64
+	digest                uint64
 
 	watched bool // a hook, points or a fault must see each call
 	hook    Hook

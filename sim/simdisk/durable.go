@@ -30,6 +30,7 @@ const mergeWithin = kafka.Second
 
 // writeFile changes the live content and logs the change.
 func (d *Disk) writeFile(f *file, pos int64, b []byte) {
+	d.foldWrite(f.name, pos, b)
 	v := f.makeVolatile()
 	if pos < f.live.size {
 		v.ownBase(f)
@@ -49,6 +50,7 @@ func (d *Disk) truncateFile(f *file, size int64) {
 	if size == f.live.size {
 		return
 	}
+	d.fold(f.name, size, -1, 0)
 	v := f.makeVolatile()
 	if size < f.live.size {
 		v.ownBase(f)
@@ -217,6 +219,7 @@ const (
 type dirPending struct{ ops []dirOp }
 
 func (d *Disk) changed(dir *directory, op dirOp) {
+	d.fold(op.name, 0, -2, 0)
 	op.time = d.time()
 	d.journal(dir, d.time())
 	dir.changes++

@@ -1,0 +1,354 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// entry reads one line of events or chaos.
+type entry struct {
+	l     *loader
+	p     faults.Planned
+	words []*yaml.Node // keys that name the fault
+	when  []*yaml.Node // keys that say when
+
+	forMax, restartMax kafka.Nanos
+	forNode            *yaml.Node
+	wild               bool // topic/* is allowed (chaos)
+}
+
+func (l *loader) event(n *yaml.Node) {
+	e := &entry{l: l}
+	e.p.Trigger.At = -1
+	e.p.Line = n.Line
+	trigger := func(name string, read func(*yaml.Node)) field {
+		return field{name, func(n *yaml.Node) { e.when = append(e.when, n); read(n) }, false}
+	}
+	t := &e.p.Trigger
+	var atNode = n
+	e.read(n, "an event",
+		trigger("at", l.at(&atNode, l.duration("at", &t.At))),
+		trigger("every", l.duration("every", &t.Every)),
+		field{"from", l.duration("from", &t.From), false},
+		field{"times", count(&l.reader, "times", 1, 1_000_000, &t.Times), false},
+		trigger("when", e.onEvent),
+		trigger("on_disk", e.onDisk),
+	)
+	switch {
+	case len(e.when) != 1:
+		l.errorAt(n, "an event says when exactly once: at, every, when or on_disk")
+	case t.Every == 0 && (t.From > 0 || t.Times > 0):
+		l.errorAt(n, "from and times belong to every")
+	}
+	l.spec.Events = append(l.spec.Events, e.p)
+	l.later = append(l.later, func() {
+		first := max(t.At, t.From)
+		if end := l.spec.HealAt(); first >= end && end > 0 {
+			l.errorAt(atNode, "this event is at %s, but the faults end at %s", short(first), short(end))
+		}
+	})
+}
+
+// read takes the keys that every entry has, the fault among them.
+func (e *entry) read(n *yaml.Node, what string, more ...field) {
+	l := e.l
+	fields := append(more,
+		field{"for", e.rangeOf("for", &e.p.For, &e.forMax), false},
+		field{"restart_after", e.rangeOf("restart_after", &e.p.RestartAfter, &e.restartMax), false})
+	for _, k := range faults.Table {
+		fields = append(fields, field{k.Word, func(v *yaml.Node) {
+			e.words = append(e.words, v)
+			e.fault(k.Word, v)
+		}, false})
+	}
+	before := l.Errors()
+	l.mapping(n, what, fields...)
+	switch {
+	case len(e.words) == 0 && l.Errors() > before: // a misspelt word was reported
+	case len(e.words) == 0:
+		l.errorAt(n, "%s names no fault; there is %s", what, faultWords())
+	case len(e.words) > 1:
+		l.errorAt(n, "%s names %d faults; write one line for each", what, len(e.words))
+	default:
+		e.checkTimes(n)
+	}
+}
+
+func faultWords() string {
+	words := make([]string, len(faults.Table))
+	for i, k := range faults.Table {
+		words[i] = k.Word
+	}
+	return strings.Join(words, ", ")
+}
+
+// checkTimes: restart_after goes with what takes a process down, for with what lasts.
+func (e *entry) checkTimes(n *yaml.Node) {
+	if e.p.Fault == nil {
+		return
+	}
+	switch e.p.Fault.(type) {
+	case faults.Kill, faults.PowerLoss, faults.Stop:
+		if e.p.For > 0 {
+			e.l.errorAt(n, "%s takes restart_after, not for", e.p.Fault.Word())
+		}
+	case faults.Restart, faults.Resume, faults.Reset:
+		if e.p.For > 0 || e.p.RestartAfter > 0 {
+			e.l.errorAt(n, "%s happens at once: it takes neither for nor restart_after", e.p.Fault.Word())
+		}
+	default:
+		if e.p.RestartAfter > 0 {
+			e.l.errorAt(n, "%s takes for, not restart_after", e.p.Fault.Word())
+		}
+	}
+}
+
+// rangeOf reads a duration, or in chaos a range 2s..15s.
+func (e *entry) rangeOf(what string, lo, hi *kafka.Nanos) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		s, ok := e.l.scalar(n, what)
+		if !ok {
+			return
+		}
+		from, to, isRange := strings.Cut(s, "..")
+		if isRange && !e.wild {
+			e.l.errorAt(n, "%s: a range is drawn in chaos only; write one duration", what)
+			return
+		}
+		a, err := ParseDuration(from, false)
+		b := a
+		if err == nil && isRange {
+			b, err = ParseDuration(to, false)
+		}
+		switch {
+		case err != nil:
+			e.l.errorAt(n, "%s: %v", what, err)
+		case b < a:
+			e.l.errorAt(n, "%s: the range %s ends before it begins", what, s)
+		case a == 0:
+			e.l.errorAt(n, "%s: must be longer than 0", what)
+		default:
+			*lo, *hi = a, b
+		}
+	}
+}
+
+func (e *entry) onEvent(n *yaml.Node) {
+	l := e.l
+	t := &faults.EventTrigger{Nth: 1, TP: kafka.TopicPartition{Partition: -1}}
+	var kind, part string
+	var kindNode, partNode = n, n
+	l.mapping(n, "when",
+		field{"event", l.at(&kindNode, l.text("event", &kind)), true},
+		field{"partition", l.at(&partNode, l.text("partition", &part)), false},
+		field{"node", func(n *yaml.Node) {
+			if s, ok := e.selector(n, "node"); ok {
+				t.Actor = &s
+			}
+		}, false},
+		field{"text", l.text("text", &t.Text), false},
+		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
+		field{"records", count(&l.reader, "records", 1, 1<<40, &t.Records), false},
+		field{"after", l.duration("after", &t.After), false},
+		field{"delay", func(n *yaml.Node) { e.delay(n, t) }, false},
+	)
+	if k, ok := event.ParseKind(kind); ok {
+		t.Kind = k
+	} else if kind != "" {
+		l.errorAt(kindNode, "unknown event %q%s", kind, suggest(kind, event.Kinds()))
+	}
+	if part != "" {
+		t.TP = e.partition(partNode, part)
+	}
+	e.p.Trigger.On = t
+}
+
+// delay reads a duration or a range that the seed draws from.
+func (e *entry) delay(n *yaml.Node, t *faults.EventTrigger) {
+	s, ok := e.l.scalar(n, "delay")
+	if !ok {
+		return
+	}
+	d, err := ParseDist(s)
+	if err != nil || d.Kind != "constant" && d.Kind != "uniform" {
+		e.l.errorAt(n, "delay is %q; write 5ms or 0ms..5ms", s)
+		return
+	}
+	t.DelayMin, t.DelayMax = d.A, max(d.A, d.B)
+}
+
+func (e *entry) onDisk(n *yaml.Node) {
+	l := e.l
+	t := &faults.DiskTrigger{Nth: 1}
+	l.mapping(n, "on_disk",
+		field{"node", e.into("node", &t.Node), true},
+		field{"op", l.word("op", &t.Op, "read", "append", "write", "truncate", "create", "remove", "rename", "sync", "syncdir"), true},
+		field{"file", l.text("file", &t.Match), false},
+		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
+		field{"after", l.duration("after", &t.After), false},
+	)
+	e.p.Trigger.Disk = t
+}
+
+// selector reads one selector; what it names must exist.
+func (e *entry) selector(n *yaml.Node, what string) (faults.Selector, bool) {
+	v, ok := e.l.scalar(n, what)
+	if !ok {
+		return faults.Selector{}, false
+	}
+	s, err := faults.ParseSelector(strings.ReplaceAll(v, "/*)", "/0)"))
+	if err != nil {
+		e.l.errorAt(n, "%s: %v", what, err)
+		return s, false
+	}
+	if strings.Contains(v, "/*)") {
+		if !e.wild {
+			e.l.errorAt(n, "%s: topic/* is drawn in chaos only; name a partition", what)
+		}
+		s.TP.Partition = -1
+	}
+	e.l.later = append(e.l.later, func() { e.l.selectorExists(n, s) })
+	return s, true
+}
+
+func (e *entry) into(what string, to *faults.Selector) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		if s, ok := e.selector(n, what); ok {
+			*to = s
+		}
+	}
+}
+
+// selectors reads one selector or a list.
+func (e *entry) selectors(what string, to *[]faults.Selector) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		add := func(n *yaml.Node) {
+			if s, ok := e.selector(n, what); ok {
+				*to = append(*to, s)
+			}
+		}
+		if f := e.l.follow(n); f.Kind == yaml.SequenceNode {
+			e.l.list(f, what, add)
+		} else {
+			add(n)
+		}
+	}
+}
+
+func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
+	if t, ok := strings.CutSuffix(text, "/*"); ok {
+		e.l.later = append(e.l.later, func() { e.l.topicNamed(n, t) })
+		return kafka.TopicPartition{Topic: t, Partition: -1}
+	}
+	tp, err := faults.ParsePartition(text)
+	if err != nil {
+		e.l.errorAt(n, "%v", err)
+		return tp
+	}
+	e.l.later = append(e.l.later, func() { e.l.partitionExists(n, tp) })
+	return tp
+}
+
+func (l *loader) partitionExists(n *yaml.Node, tp kafka.TopicPartition) {
+	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= t.Partitions {
+		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, t.Partitions-1, tp.Partition)
+	}
+}
+
+// selectorExists reports a selector that can match nothing.
+func (l *loader) selectorExists(n *yaml.Node, s faults.Selector) {
+	switch s.Role {
+	case faults.ByName:
+		l.actorExists(n, s.Name)
+	case faults.Leader, faults.Follower, faults.Followers:
+		l.partitionExists(n, s.TP)
+	case faults.Rack:
+		if !slices.Contains(l.spec.Cluster.Racks, s.Name) {
+			l.errorAt(n, "there is no rack %q%s", s.Name, suggest(s.Name, l.spec.Cluster.Racks))
+		}
+	case faults.Producers:
+		if len(l.spec.Producers) == 0 {
+			l.errorAt(n, "producers selects nothing: the scenario has none")
+		}
+	case faults.Consumers:
+		if len(l.spec.Consumers) == 0 {
+			l.errorAt(n, "consumers selects nothing: the scenario has none")
+		}
+	case faults.Clients:
+		if len(l.spec.Producers)+len(l.spec.Consumers) == 0 {
+			l.errorAt(n, "clients selects nothing: the scenario has none")
+		}
+	case faults.Random:
+		l.selectorExists(n, *s.Inner)
+	}
+}
+
+func (l *loader) actorExists(n *yaml.Node, name string) {
+	if id, ok := kafka.ParseBrokerHost(name); ok {
+		l.brokerExists(n, id)
+		return
+	}
+	names := l.spec.ClientNames()
+	if !slices.Contains(names, name) {
+		words := append([]string{"controller", "brokers", "clients", "producers", "consumers", "zookeeper", "others"}, names...)
+		for i := range l.spec.Cluster.Brokers {
+			words = append(words, kafka.BrokerHost(kafka.NodeID(i+1)))
+		}
+		l.errorAt(n, "%q selects nothing: there is no such node%s", name, suggest(name, words))
+	}
+}
+
+// chaos reads the section that draws faults.
+func (l *loader) chaos(n *yaml.Node) {
+	c := &Chaos{Min: 1, Max: 1}
+	l.mapping(n, "chaos",
+		field{"from", l.duration("from", &c.From), false},
+		field{"to", l.duration("to", &c.To), true},
+		field{"count", func(n *yaml.Node) { l.countRange(n, c) }, false},
+		field{"of", func(n *yaml.Node) {
+			l.list(n, "of", func(item *yaml.Node) {
+				e := &entry{l: l, wild: true}
+				e.p.Trigger.At, e.p.Line = -1, item.Line
+				e.read(item, "a fault of chaos")
+				c.Of = append(c.Of, Candidate{e.p, e.forMax, e.restartMax})
+			})
+		}, true},
+	)
+	if len(c.Of) == 0 {
+		l.errorAt(n, "chaos has nothing to draw from: of is empty")
+	}
+	if c.To <= c.From {
+		l.errorAt(n, "chaos ends at %s, not after its beginning at %s", short(c.To), short(c.From))
+	}
+	l.spec.Chaos = c
+	l.later = append(l.later, func() {
+		if end := l.spec.HealAt(); c.To > end {
+			l.errorAt(n, "chaos ends at %s, after the faults' end at %s", short(c.To), short(end))
+		}
+	})
+}
+
+func (l *loader) countRange(n *yaml.Node, c *Chaos) {
+	s, ok := l.scalar(n, "count")
+	if !ok {
+		return
+	}
+	var lo, hi int
+	_, err := fmt.Sscanf(s, "%d..%d", &lo, &hi)
+	if err != nil {
+		_, err = fmt.Sscanf(s, "%d", &lo)
+		hi = lo
+	}
+	if err != nil || lo < 0 || hi < lo || hi > 10_000 || fmt.Sprintf("%d..%d", lo, hi) != s && fmt.Sprint(lo) != s {
+		l.errorAt(n, "count is %q; write 2 or 2..3", s)
+		return
+	}
+	c.Min, c.Max = lo, hi
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/model/invariant"
+)
+
+// MetricNames lists the metrics that expect can name; the argument in parentheses
+// is a phase or a glob over topic/partition.
+func MetricNames() []string {
+	var names []string
+	for _, r := range []string{"sent", "acked", "failed", "unknown", "delivered", "duplicated", "lost"} {
+		names = append(names, "records."+r)
+	}
+	names = append(names, "loss.records", "unavailable", "leaderless", "under_replicated", "elections")
+	for _, l := range []string{"produce.latency.", "e2e.latency."} {
+		for _, q := range []string{"p50", "p95", "p99", "p999", "max"} {
+			names = append(names, l+q)
+		}
+	}
+	return names
+}
+
+func (l *loader) expect(n *yaml.Node) {
+	x := &l.spec.Expect
+	verdict := "pass"
+	if v := l.follow(n); v.Kind == yaml.ScalarNode {
+		l.word("expect", &verdict, "pass", "loss")(v)
+	} else {
+		l.mapping(v, "expect",
+			field{"verdict", l.word("verdict", &verdict, "pass", "loss"), false},
+			field{"violated", func(n *yaml.Node) { l.list(n, "violated", l.violated) }, false},
+			field{"metrics", func(n *yaml.Node) { l.list(n, "metrics", l.metric) }, false},
+		)
+	}
+	x.Loss = verdict == "loss"
+}
+
+func (l *loader) violated(n *yaml.Node) {
+	v, ok := l.scalar(n, "an invariant")
+	if !ok {
+		return
+	}
+	if known := invariant.Names(); !slices.Contains(known, v) {
+		l.errorAt(n, "unknown invariant %q%s", v, suggest(v, known))
+	}
+	l.spec.Expect.Violated = append(l.spec.Expect.Violated, v)
+}
+
+// metric reads NAME[(ARG)] OP VALUE [before T | after T | between T and T].
+func (l *loader) metric(n *yaml.Node) {
+	s, ok := l.scalar(n, "a metric")
+	if !ok {
+		return
+	}
+	words := strings.Fields(s)
+	if len(words) < 3 {
+		l.errorAt(n, "%q is not an expectation; write NAME OP VALUE, such as records.lost == 0", s)
+		return
+	}
+	m := Metric{Source: s, Op: words[1], Line: n.Line}
+	m.Name, m.Arg, _ = strings.Cut(strings.TrimSuffix(words[0], ")"), "(")
+	switch {
+	case !slices.Contains(MetricNames(), m.Name):
+		l.errorAt(n, "unknown metric %q%s", m.Name, suggest(m.Name, MetricNames()))
+		return
+	case !slices.Contains([]string{"<", "<=", ">", ">=", "=="}, m.Op):
+		l.errorAt(n, "%q is not a comparison; write one of < <= > >= ==", m.Op)
+		return
+	}
+	if !l.metricArg(n, &m) || !l.metricValue(n, &m, words[2]) || !l.metricRange(n, &m, words[3:]) {
+		return
+	}
+	l.spec.Expect.Metrics = append(l.spec.Expect.Metrics, m)
+}
+
+func isLatency(name string) bool { return strings.Contains(name, ".latency.") }
+
+func (l *loader) metricArg(n *yaml.Node, m *Metric) bool {
+	switch {
+	case m.Arg == "":
+	case isLatency(m.Name):
+		if !slices.Contains([]string{"before", "during", "after"}, m.Arg) {
+			l.errorAt(n, "%s(%s): the argument is a phase: before, during or after", m.Name, m.Arg)
+			return false
+		}
+	case strings.Contains(m.Name, "."):
+		l.errorAt(n, "%s takes no argument", m.Name)
+		return false
+	default:
+		if _, err := path.Match(m.Arg, ""); err != nil || !strings.Contains(m.Arg, "/") {
+			l.errorAt(n, "%s(%s): the argument is a partition such as orders/0 or orders/*", m.Name, m.Arg)
+			return false
+		}
+		arg := m.Arg
+		l.later = append(l.later, func() { l.someMatch(n, arg) })
+	}
+	return true
+}
+
+func (l *loader) someMatch(n *yaml.Node, glob string) {
+	for _, t := range l.spec.Topics {
+		for p := range t.Partitions {
+			if ok, _ := path.Match(glob, t.Name+"/"+strconv.Itoa(int(p))); ok {
+				return
+			}
+		}
+	}
+	l.errorAt(n, "%q matches no partition of this scenario", glob)
+}
+
+func (l *loader) metricValue(n *yaml.Node, m *Metric, s string) bool {
+	head, _, _ := strings.Cut(m.Name, ".")
+	if head == "records" || head == "loss" || head == "elections" {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			l.errorAt(n, "%s is a count; %q is not a whole number", m.Name, s)
+			return false
+		}
+		m.Value = v
+		return true
+	}
+	d, err := ParseDuration(s, false)
+	if err != nil {
+		l.errorAt(n, "%s: %v", m.Name, err)
+		return false
+	}
+	m.Value = int64(d)
+	return true
+}
+
+func (l *loader) metricRange(n *yaml.Node, m *Metric, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	if !isLatency(m.Name) || m.Arg != "" {
+		l.errorAt(n, "only a latency without a phase takes a time range")
+		return false
+	}
+	var err error
+	switch {
+	case len(words) == 2 && words[0] == "before":
+		m.To, err = ParseDuration(words[1], false)
+	case len(words) == 2 && words[0] == "after":
+		m.From, err = ParseDuration(words[1], false)
+	case len(words) == 4 && words[0] == "between" && words[2] == "and":
+		if m.From, err = ParseDuration(words[1], false); err == nil {
+			m.To, err = ParseDuration(words[3], false)
+		}
+	default:
+		l.errorAt(n, "%q is not a time range; write before 20s, after 20s or between 10s and 20s", strings.Join(words, " "))
+		return false
+	}
+	if err != nil {
+		l.errorAt(n, "%v", err)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package scenarios
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/faults/point"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// fault reads the arguments of one fault word.
+func (e *entry) fault(word string, n *yaml.Node) {
+	var node faults.Selector
+	plain := func(make func() faults.Fault) {
+		if s, ok := e.selector(n, word); ok {
+			node = s
+			e.p.Fault = make()
+		}
+	}
+	switch word {
+	case "kill":
+		plain(func() faults.Fault { return faults.Kill{Node: node} })
+	case "power_loss":
+		plain(func() faults.Fault { return faults.PowerLoss{Node: node} })
+	case "stop":
+		plain(func() faults.Fault { return faults.Stop{Node: node} })
+	case "restart":
+		plain(func() faults.Fault { return faults.Restart{Node: node} })
+	case "pause":
+		plain(func() faults.Fault { return faults.Pause{Node: node} })
+	case "resume":
+		plain(func() faults.Fault { return faults.Resume{Node: node} })
+	case "stall_disk":
+		plain(func() faults.Fault { return faults.Stall{Node: node} })
+	case "disk_full":
+		plain(func() faults.Fault { return faults.DiskFull{Node: node} })
+	case "isolate":
+		e.isolate(n)
+	case "cut":
+		e.cut(n)
+	case "link":
+		e.link(n)
+	case "reset":
+		f := faults.Reset{}
+		e.l.mapping(n, "reset", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true})
+		e.p.Fault = f
+	case "slow_disk":
+		f := faults.SlowDisk{Factor: 10}
+		e.l.mapping(n, "slow_disk", field{"node", e.into("node", &f.Node), true},
+			field{"factor", parsed(&e.l.reader, "factor", &f.Factor, ParseFactor), false})
+		e.p.Fault = f
+	case "disk_error":
+		e.diskError(n)
+	case "failpoint":
+		e.failpoint(n)
+	case "clock_offset", "clock_jump":
+		f := faults.Clock{Jump: word == "clock_jump"}
+		e.l.mapping(n, word, field{"node", e.into("node", &f.Node), true},
+			field{"by", parsed(&e.l.reader, "by", &f.Delta, func(s string) (kafka.Nanos, error) { return ParseDuration(s, true) }), true})
+		e.p.Fault = f
+	default:
+		panic("scenarios: fault " + word + " is in the table but cannot be read")
+	}
+}
+
+func (e *entry) isolate(n *yaml.Node) {
+	f := faults.Isolate{}
+	if v := e.l.follow(n); v.Kind == yaml.ScalarNode {
+		e.into("isolate", &f.Node)(v)
+	} else {
+		e.l.mapping(v, "isolate", field{"node", e.into("node", &f.Node), true}, field{"except", e.selectors("except", &f.Except), false})
+	}
+	e.p.Fault = f
+}
+
+func (e *entry) cut(n *yaml.Node) {
+	f := faults.Cut{}
+	direction := "both"
+	e.l.mapping(n, "cut", field{"from", e.selectors("from", &f.From), true}, field{"to", e.selectors("to", &f.To), true},
+		field{"direction", e.l.word("direction", &direction, "both", "one-way"), false})
+	f.OneWay = direction == "one-way"
+	e.p.Fault = f
+}
+
+func (e *entry) link(n *yaml.Node) {
+	f := faults.Link{}
+	s := &f.Shape
+	e.l.mapping(n, "link", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true},
+		field{"latency", e.l.duration("latency", &s.Latency), false},
+		field{"jitter", e.l.duration("jitter", &s.Jitter), false},
+		field{"loss", parsed(&e.l.reader, "loss", &s.LossPPM, ParsePercent), false},
+		field{"bandwidth", parsed(&e.l.reader, "bandwidth", &s.Bandwidth, ParseBandwidth), false})
+	if *s == (faults.LinkShape{}) {
+		e.l.errorAt(n, "link changes nothing: give latency, jitter, loss or bandwidth")
+	}
+	e.p.Fault = f
+}
+
+func (e *entry) diskError(n *yaml.Node) {
+	f := faults.DiskIO{}
+	x := &f.Error
+	e.l.mapping(n, "disk_error", field{"node", e.into("node", &f.Node), true},
+		field{"op", e.l.word("op", &x.Op, "read", "write", "sync"), true},
+		field{"file", e.l.text("file", &x.Match), false},
+		field{"nth", count(&e.l.reader, "nth", 1, 1_000_000_000, &x.Nth), false},
+		field{"drop_dirty", e.l.boolean("drop_dirty", &x.DropDirty), false})
+	if x.DropDirty && x.Op != "sync" {
+		e.l.errorAt(n, "drop_dirty says what a failed sync leaves; op must be sync")
+	}
+	e.p.Fault = f
+}
+
+func (e *entry) failpoint(n *yaml.Node) {
+	f := faults.Failpoint{}
+	var siteNode, termNode = n, n
+	e.l.mapping(n, "failpoint", field{"node", e.into("node", &f.Node), true},
+		field{"site", e.l.at(&siteNode, e.l.text("site", &f.Site)), true},
+		field{"term", e.l.at(&termNode, e.l.text("term", &f.Term)), true})
+	site, ok := point.Parse(f.Site)
+	if !ok {
+		var names []string
+		for _, s := range point.Sites() {
+			names = append(names, s.String())
+		}
+		if f.Site != "" {
+			e.l.errorAt(siteNode, "unknown failpoint %q%s", f.Site, suggest(f.Site, names))
+		}
+	} else if err := point.Check(site, f.Term); err != nil && f.Term != "" {
+		e.l.errorAt(termNode, "term: %v", err)
+	}
+	e.p.Fault = f
+}

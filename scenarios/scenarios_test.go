@@ -1,0 +1,269 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// good is a small scenario that every error test changes in one place.
+const good = `apiVersion: simkafka/v1
+name: small
+protocol: zk-3.9
+duration: 30s
+cluster:
+  brokers: 3
+  racks: [a, b, c]
+  config:
+    min.insync.replicas: 2
+  network: {latency: 200us..500us}
+topics:
+  - {name: orders, partitions: 2, replication: 3}
+producers:
+  - {name: p, topic: orders, rate: 10/s, size: 1KiB, config: {acks: all}}
+consumers:
+  - {name: c, topics: [orders]}
+events:
+  - {at: 10s, kill: leader(orders/0), restart_after: 5s}
+  - {when: {event: record-acked, partition: orders/1, records: 100, delay: 0ms..5ms}, power_loss: rack(b)}
+expect:
+  metrics: [records.lost == 0, "produce.latency.p99 < 1s before 10s"]
+`
+
+func load(text string) (*Spec, error) { return Load("x.yaml", []byte(text), nil) }
+
+func mustLoad(t *testing.T, text string) *Spec {
+	t.Helper()
+	s, err := load(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestGoodScenarioLoads(t *testing.T) { mustLoad(t, good) }
+
+// What is printed in full loads to the same scenario.
+func TestPrintedScenarioIsTheSame(t *testing.T) {
+	texts := []string{good}
+	for _, e := range Library() {
+		texts = append(texts, e.Text)
+	}
+	for _, text := range texts {
+		s, err := Load("x.yaml", []byte(text), LibrarySource)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		again := mustLoad(t, s.YAML())
+		if again.YAML() != s.YAML() || again.Digest() != s.Digest() {
+			t.Errorf("%s: printed differently the second time:\n%s\n---\n%s", s.Name, s.YAML(), again.YAML())
+		}
+	}
+}
+
+func TestLibraryNamesAreTheirFiles(t *testing.T) {
+	for _, e := range Library() {
+		s, err := Load(e.File, []byte(e.Text), LibrarySource)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if s.Name != e.Name {
+			t.Errorf("%s calls itself %s", e.File, s.Name)
+		}
+		if s.Why == "" || s.Look == "" {
+			t.Errorf("%s does not say why it is there and what to look for", e.Name)
+		}
+	}
+}
+
+// Each bad input gives an error at its place, with what is wrong.
+func TestBadInputIsAnErrorAtItsPlace(t *testing.T) {
+	for _, c := range []struct{ name, old, new, place, message string }{
+		{"unknown key", "kill:", "kil:", "18:15", `did you mean "kill"?`},
+		{"unknown top key", "topics:\n", "topcis:\n", "11:1", `did you mean "topics"?`},
+		{"bare number for a duration", "duration: 30s", "duration: 30", "4:11", "30s or 30ms"},
+		{"negative duration", "at: 10s", "at: -10s", "18:10", "negative"},
+		{"replication above brokers", "replication: 3", "replication: 4", "12:48", "the cluster has 3"},
+		{"selector without a node", "leader(orders/0)", "broker-7", "18:21", "broker-1 to broker-3"},
+		{"selector without a topic", "leader(orders/0)", "leader(order/0)", "18:21", `did you mean "orders"?`},
+		{"selector without a partition", "leader(orders/0)", "leader(orders/9)", "18:21", "partitions 0 to 1"},
+		{"selector without a rack", "rack(b)", "rack(z)", "19:99", "no rack"},
+		{"selector misspelt", "leader(orders/0)", "contoller", "18:21", `did you mean "controller"?`},
+		{"event after the end", "at: 10s, kill", "at: 40s, kill", "18:10", "faults end at 30s"},
+		{"unknown metric", "records.lost ==", "records.last ==", "21:13", `did you mean "records.lost"?`},
+		{"metric without unit", "< 1s before", "< 1 before", "21:32", "needs a unit"},
+		{"unknown event", "record-acked", "record-akced", "19:20", `did you mean "record-acked"?`},
+		{"duplicate key", "name: small\n", "name: small\nname: big\n", "3:1", "twice"},
+		{"unknown setting", "min.insync.replicas: 2", "min.insync.replica: 2", "9:5", `did you mean "min.insync.replicas"?`},
+		{"bad setting", "min.insync.replicas: 2", "min.insync.replicas: 0", "9:26", "least allowed"},
+		{"unknown protocol", "zk-3.9", "zk-3.8", "3:11", "zk-3.9"},
+		{"rate without unit", "10/s", "10", "14:36", "500/s"},
+		{"size without unit", "1KiB", "1024", "14:48", "1KiB"},
+		{"value too small", "1KiB", "8B", "14:48", "at least 24B"},
+		{"racks for other brokers", "[a, b, c]", "[a, b]", "7:10", "name one for each broker"},
+		{"no fault", "kill: leader(orders/0), restart_after: 5s", "restart_after: 5s", "18:5", "names no fault"},
+		{"two faults", "kill: leader(orders/0)", "kill: leader(orders/0), stop: broker-1", "18:5", "names 2 faults"},
+		{"no trigger", "at: 10s, kill", "kill", "18:5", "exactly once"},
+		{"for with kill", "restart_after: 5s", "for: 5s", "18:5", "restart_after, not for"},
+		{"unknown topic", "topic: orders,", "topic: odrers,", "14:22", `did you mean "orders"?`},
+		{"wrong kind", "racks: [a, b, c]", "racks: a", "7:10", "is a list"},
+		{"missing key", "duration: 30s\n", "", "1:1", `lacks the key "duration"`},
+		{"older version", "simkafka/v1", "simkafka/v0", "1:13", "reads \"simkafka/v1\""},
+		{"range outside chaos", "restart_after: 5s", "restart_after: 5s..9s", "18:54", "in chaos only"},
+		{"name of the cluster", "name: p,", "name: broker-1,", "14:12", "belongs to the cluster"},
+		{"no text", "racks: [a, b, c]", "racks:", "7:9", "not empty"},
+		{"tab", "  brokers: 3", "\tbrokers: 3", "6:1", "character"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if text == good {
+			t.Fatalf("%s: nothing changed", c.name)
+		}
+		_, err := load(text)
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		if !strings.Contains(err.Error(), "x.yaml:"+c.place) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: want %s and %q, got\n%v", c.name, c.place, c.message, err)
+		}
+	}
+}
+
+func TestAllErrorsComeAtOnceInOrder(t *testing.T) {
+	text := strings.NewReplacer("kill:", "kil:", "duration: 30s", "duration: 30", "records.lost", "records.last").Replace(good)
+	_, err := load(text)
+	var d *Diagnostics
+	if !errors.As(err, &d) || d.Errors() < 3 {
+		t.Fatalf("%v", err)
+	}
+	for i := 1; i < len(d.List); i++ {
+		if d.List[i].Line < d.List[i-1].Line {
+			t.Errorf("not in order:\n%v", err)
+		}
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if len(line) > 160 {
+			t.Errorf("long line: %s", line)
+		}
+	}
+}
+
+func TestHostileFilesAreErrors(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 'b'; i < 'k'; i++ {
+		bomb += fmt.Sprintf("%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1)
+	}
+	for name, text := range map[string]string{
+		"empty":      "",
+		"comment":    "# nothing\n",
+		"null":       "null\n",
+		"binary":     "\x00\x01\x02",
+		"not utf-8":  "name: \xff\xfe\n",
+		"10 MB":      strings.Repeat("# padding\n", 1<<20),
+		"alias bomb": bomb,
+		"cycle":      "a: &a [*a]\n",
+		"list":       "- a\n",
+		"two":        good + "---\n" + good,
+		"unclosed":   "a: [1, 2\n",
+	} {
+		_, err := load(text)
+		var d *Diagnostics
+		if !errors.As(err, &d) || d.Errors() == 0 || d.List[0].Line < 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// No key is ignored: one letter changed in any key of any built-in scenario is an
+// error (interface U6).
+func TestEveryKeyIsChecked(t *testing.T) {
+	for _, e := range append(Library(), Entry{Name: "good", Text: good}) {
+		var doc yaml.Node
+		if err := yaml.Load([]byte(e.Text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(e.Text, "\n")
+		keys(&doc, func(k *yaml.Node) {
+			if k.Value == "" {
+				return
+			}
+			changed := append([]string(nil), lines...)
+			l := changed[k.Line-1]
+			at := k.Column - 1
+			changed[k.Line-1] = l[:at] + "q" + l[at+1:]
+			if l[at] == 'q' {
+				return
+			}
+			if _, err := Load(e.File, []byte(strings.Join(changed, "\n")), LibrarySource); err == nil {
+				t.Errorf("%s:%d: key %q changed and nobody noticed", e.Name, k.Line, k.Value)
+			}
+		})
+	}
+}
+
+func keys(n *yaml.Node, do func(*yaml.Node)) {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			do(c)
+		}
+		keys(c, do)
+	}
+}
+
+func TestServerPropertiesApplyOrAreListed(t *testing.T) {
+	text := strings.Replace(good, "  brokers: 3\n", "  brokers: 3\n  server_properties: server.properties\n", 1)
+	open := func(string) ([]byte, error) {
+		return []byte("broker.id=0\nnum.io.threads=4\nlog.dirs=/tmp/kafka-logs\nmin.insync.replicas=1\n"), nil
+	}
+	s, err := Load("x.yaml", []byte(text), open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.NotModelled) != 2 || s.NotModelled[0].Key != "broker.id" || s.NotModelled[1].Key != "log.dirs" {
+		t.Errorf("not modelled: %v", s.NotModelled)
+	}
+	if got := fmt.Sprint(s.Cluster.Config); got != "[{num.io.threads 4} {min.insync.replicas 1} {min.insync.replicas 2}]" {
+		t.Errorf("config: %s; the scenario's own setting must come last", got)
+	}
+}
+
+func TestValuesHaveUnits(t *testing.T) {
+	for s, want := range map[string]int64{"1.5s": 1_500_000_000, "1m30s": 90_000_000_000, "250us": 250_000, "0": 0, "0.001ms": 1000} {
+		if d, err := ParseDuration(s, false); err != nil || int64(d) != want {
+			t.Errorf("%s: %d %v", s, d, err)
+		}
+	}
+	for _, s := range []string{"", "1", "1 s", "s", "1x", "1.2.3s", "99999999999h", "0.5ns", "-1s"} {
+		if d, err := ParseDuration(s, false); err == nil {
+			t.Errorf("%q: %d", s, d)
+		}
+	}
+	if v, err := ParseSize("1.5KiB"); err == nil || v != 0 {
+		t.Errorf("1.5KiB is not a whole number of bytes by tenths: %d", v)
+	}
+	if v, err := ParseRate("33.333/s"); err != nil || v != 33_333 {
+		t.Errorf("rate %d %v", v, err)
+	}
+	if v, err := ParsePercent("2.5%"); err != nil || v != 25_000 {
+		t.Errorf("percent %d %v", v, err)
+	}
+	if v, err := ParseBandwidth("1Gbit/s"); err != nil || v != 125_000_000 {
+		t.Errorf("bandwidth %d %v", v, err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(good)
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := load(text); err == nil {
+			if _, err := load(s.YAML()); err != nil {
+				t.Fatalf("loads, but not when printed: %v\n%s", err, s.YAML())
+			}
+		}
+	})
+}

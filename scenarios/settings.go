@@ -1,0 +1,121 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/model/config"
+)
+
+// scope says whose settings a mapping holds.
+type scope uint8
+
+const (
+	brokerScope scope = iota
+	topicScope
+	producerScope
+	consumerScope
+	zookeeperScope
+)
+
+func scopeKeys(s scope) []config.Key {
+	switch s {
+	case topicScope:
+		return config.TopicKeys()
+	case producerScope:
+		return config.ProducerKeys()
+	case consumerScope:
+		return config.ConsumerKeys()
+	case zookeeperScope:
+		return config.ZooKeeperKeys()
+	}
+	return config.BrokerKeys()
+}
+
+func keySet(s scope) map[string]bool {
+	set := make(map[string]bool)
+	for _, k := range scopeKeys(s) {
+		set[k.Name] = true
+	}
+	return set
+}
+
+// settings reads Kafka settings, each checked by itself with its place. Kafka's
+// own units hold: a number is milliseconds or bytes as the key's name says.
+func (l *loader) settings(n *yaml.Node, what string, s scope) []config.Setting {
+	n = l.follow(n)
+	if n.Kind != yaml.MappingNode {
+		l.errorAt(n, "%s is a mapping of Kafka settings, not %s", what, kindName(n))
+		return nil
+	}
+	var out []config.Setting
+	seen := make(map[string]bool)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		v, ok := l.scalar(n.Content[i+1], k.Value)
+		if seen[k.Value] {
+			l.errorAt(k, "setting %q stands twice in %s", k.Value, what)
+		}
+		seen[k.Value] = true
+		if !ok {
+			continue
+		}
+		set := config.Setting{Key: k.Value, Value: v}
+		if l.settingKnown(k, set, s) {
+			l.checkSetting(n.Content[i+1], "", s, set)
+			out = append(out, set)
+		}
+	}
+	return out
+}
+
+func (l *loader) settingKnown(n *yaml.Node, set config.Setting, s scope) bool {
+	var names []string
+	for _, k := range scopeKeys(s) {
+		if k.Name == set.Key {
+			return true
+		}
+		names = append(names, k.Name)
+	}
+	hint := "; it is not a setting that simkafka models"
+	if k, ok := nearest(set.Key, names); ok {
+		hint = fmt.Sprintf("; did you mean %q?", k)
+	}
+	l.errorAt(n, "unknown setting %q%s", set.Key, hint)
+	return false
+}
+
+// checkSetting tries one value by itself.
+func (l *loader) checkSetting(n *yaml.Node, where string, s scope, set config.Setting) {
+	p, ok := config.ProfileByName(l.spec.Protocol)
+	if !ok {
+		p, _ = config.ProfileByName("zk-3.9")
+	}
+	var errs []error
+	one := []config.Setting{set}
+	switch s {
+	case topicScope:
+		_, errs = config.ParseTopic(config.Topic{}, one)
+	case producerScope:
+		_, errs = config.NewProducer(p, one)
+	case consumerScope:
+		_, errs = config.NewConsumer(p, one)
+	case zookeeperScope:
+		_, errs = config.NewZooKeeper(one)
+	default:
+		_, errs = config.NewBroker(p, 1, "", one)
+	}
+	for _, err := range errs {
+		var se *config.SettingError
+		if !errors.As(err, &se) || se.Setting.Key != set.Key {
+			continue // about another setting's default: checked with all of them
+		}
+		if where != "" {
+			l.errorAt(n, "%s: %v", where, err)
+		} else {
+			l.errorAt(n, "%v", err)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package scenarios
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func (l *loader) topic(n *yaml.Node) {
+	t := Topic{Partitions: 1, Replication: 1}
+	var replicationNode = n
+	l.mapping(n, "a topic",
+		field{"name", l.hostlike("a topic's name", &t.Name), true},
+		field{"partitions", count(&l.reader, "partitions", 1, 100_000, &t.Partitions), false},
+		field{"replication", l.at(&replicationNode, count(&l.reader, "replication", 1, 32_767, &t.Replication)), false},
+		field{"assignment", func(n *yaml.Node) { l.assignment(n, &t) }, false},
+		field{"config", func(n *yaml.Node) { t.Config = l.settings(n, "config", topicScope) }, false},
+	)
+	for _, other := range l.spec.Topics {
+		if other.Name == t.Name {
+			l.errorAt(n, "topic %q stands twice", t.Name)
+		}
+	}
+	l.spec.Topics = append(l.spec.Topics, t)
+	l.later = append(l.later, func() { l.checkReplication(replicationNode, &t) })
+}
+
+// checkReplication: more replicas than brokers is an error; as many as
+// min.insync.replicas means that any one broker down stops acks=all writes.
+func (l *loader) checkReplication(n *yaml.Node, t *Topic) {
+	brokers := l.spec.Cluster.Brokers
+	if t.Replication > brokers && brokers > 0 {
+		l.errorAt(n, "topic %s: replication %d needs as many brokers; the cluster has %d", t.Name, t.Replication, brokers)
+		return
+	}
+	minISR := 1
+	for _, s := range append(append([]Setting(nil), l.spec.Cluster.Config...), t.Config...) {
+		if v, err := strconv.Atoi(s.Value); s.Key == "min.insync.replicas" && err == nil {
+			minISR = v
+		}
+	}
+	switch {
+	case t.Replication < minISR:
+		l.warnAt(n, "topic %s: replication %d is below min.insync.replicas %d: acks=all uses the smaller of both", t.Name, t.Replication, minISR)
+	case t.Replication == minISR && minISR > 1:
+		l.warnAt(n, "topic %s: replication %d equals min.insync.replicas: any one broker down stops acks=all writes", t.Name, t.Replication)
+	}
+}
+
+// assignment places replicas by hand: a list of broker ids for each partition.
+func (l *loader) assignment(n *yaml.Node, t *Topic) {
+	var rows []*yaml.Node
+	l.list(n, "assignment", func(item *yaml.Node) {
+		var ids []kafka.NodeID
+		l.list(item, "the replicas of a partition", func(e *yaml.Node) {
+			var id kafka.NodeID
+			count(&l.reader, "a broker id", 1, 1000, &id)(e)
+			for _, other := range ids {
+				if other == id {
+					l.errorAt(e, "broker %d stands twice", id)
+				}
+			}
+			ids = append(ids, id)
+			l.later = append(l.later, func() { l.brokerExists(e, id) })
+		})
+		if len(ids) == 0 {
+			l.errorAt(item, "a partition needs at least one replica")
+		}
+		if len(t.Assignment) > 0 && len(ids) != len(t.Assignment[0]) {
+			l.errorAt(item, "every partition has the same number of replicas; the first has %d, this one %d", len(t.Assignment[0]), len(ids))
+		}
+		t.Assignment, rows = append(t.Assignment, ids), append(rows, item)
+	})
+	if len(t.Assignment) > 0 {
+		t.Partitions, t.Replication = int32(len(t.Assignment)), len(t.Assignment[0])
+	}
+}
+
+// hostlike reads a name that is also an actor's or topic's name.
+func (l *loader) hostlike(what string, to *string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		v, ok := l.scalar(n, what)
+		if ok && !plainName(v) {
+			l.errorAt(n, "%s is %q; it has letters, digits, '-', '_' and '.', at most 100", what, v)
+			return
+		}
+		*to = v
+	}
+}
+
+func (l *loader) producer(n *yaml.Node) {
+	p := Producer{Count: 1, Partition: -1, RatePerMil: 100_000, Arrival: "constant", Size: 1024}
+	size := int64(p.Size)
+	var nameNode, topicNode, partitionNode, startNode = n, n, n, n
+	l.mapping(n, "a producer",
+		field{"name", l.at(&nameNode, l.hostlike("a producer's name", &p.Name)), true},
+		field{"count", count(&l.reader, "count", 1, 10_000, &p.Count), false},
+		field{"topic", l.at(&topicNode, l.text("topic", &p.Topic)), true},
+		field{"partition", l.at(&partitionNode, count(&l.reader, "partition", 0, 100_000, &p.Partition)), false},
+		field{"rate", parsed(&l.reader, "rate", &p.RatePerMil, ParseRate), false},
+		field{"arrival", l.word("arrival", &p.Arrival, "constant", "exponential"), false},
+		field{"size", l.valueSize(&size), false},
+		field{"keys", count(&l.reader, "keys", 0, 1<<40, &p.Keys), false},
+		field{"records", count(&l.reader, "records", 0, 1<<40, &p.Records), false},
+		field{"start", l.at(&startNode, l.duration("start", &p.Start)), false},
+		field{"stop", l.duration("stop", &p.Stop), false},
+		field{"config", func(n *yaml.Node) { p.Config = l.settings(n, "config", producerScope) }, false},
+	)
+	p.Size = int32(size)
+	l.spec.Producers = append(l.spec.Producers, p)
+	l.later = append(l.later, func() {
+		l.actorName(nameNode, p.Name)
+		if t := l.topicNamed(topicNode, p.Topic); t != nil && p.Partition >= t.Partitions {
+			l.errorAt(partitionNode, "topic %s has partitions 0 to %d", p.Topic, t.Partitions-1)
+		}
+		if p.Start >= l.spec.Duration && l.spec.Duration > 0 && p.Start > 0 {
+			l.errorAt(startNode, "start at %s is not before the end of the run, %s", short(p.Start), short(l.spec.Duration))
+		}
+	})
+}
+
+// valueSize reads a record's size; a value carries its producer, number and time.
+func (l *loader) valueSize(to *int64) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		var v int64
+		before := l.Errors()
+		parsed(&l.reader, "size", &v, ParseSize)(n)
+		if l.Errors() > before {
+			return
+		}
+		if v < minValue || v > 1<<30 {
+			l.errorAt(n, "size is %dB; a value has at least %dB (it carries its producer, number and time) and at most 1GiB", v, minValue)
+			return
+		}
+		*to = v
+	}
+}
+
+// minValue is client.MinValueSize.
+const minValue = 24
+
+func (l *loader) consumer(n *yaml.Node) {
+	c := Consumer{Count: 1}
+	var nameNode = n
+	l.mapping(n, "a consumer",
+		field{"name", l.at(&nameNode, l.hostlike("a consumer's name", &c.Name)), true},
+		field{"count", count(&l.reader, "count", 1, 10_000, &c.Count), false},
+		field{"topics", func(n *yaml.Node) {
+			l.list(n, "topics", func(item *yaml.Node) {
+				if v, ok := l.scalar(item, "a topic"); ok {
+					c.Topics = append(c.Topics, v)
+					l.later = append(l.later, func() { l.topicNamed(item, v) })
+				}
+			})
+		}, true},
+		field{"start", l.duration("start", &c.Start), false},
+		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
+	)
+	l.spec.Consumers = append(l.spec.Consumers, c)
+	l.later = append(l.later, func() { l.actorName(nameNode, c.Name) })
+}
+
+// topicNamed finds a topic of the scenario, or reports that there is none.
+func (l *loader) topicNamed(n *yaml.Node, name string) *Topic {
+	names := make([]string, len(l.spec.Topics))
+	for i := range l.spec.Topics {
+		if l.spec.Topics[i].Name == name {
+			return &l.spec.Topics[i]
+		}
+		names[i] = l.spec.Topics[i].Name
+	}
+	l.errorAt(n, "there is no topic %q%s", name, suggest(name, names))
+	return nil
+}
+
+// actorName checks that no two actors share a name.
+func (l *loader) actorName(n *yaml.Node, name string) {
+	if name == "" {
+		return
+	}
+	same := 0
+	for _, a := range l.spec.ClientNames() {
+		if a == name {
+			same++
+		}
+	}
+	_, broker := kafka.ParseBrokerHost(name)
+	if broker || name == "zookeeper" || name == "admin" || name == "verifier" {
+		l.errorAt(n, "the name %q belongs to the cluster; choose another", name)
+	} else if same > 1 {
+		l.errorAt(n, "the name %q stands for two clients", name)
+	}
+}
+
+// ClientNames lists the names of all clients in the order of their actors: NAME, or
+// NAME-1, NAME-2, … where a count is above 1.
+func (s *Spec) ClientNames() []string {
+	var out []string
+	add := func(name string, count int) {
+		for i := range max(count, 1) {
+			if count > 1 {
+				out = append(out, name+"-"+strconv.Itoa(i+1))
+			} else {
+				out = append(out, name)
+			}
+		}
+	}
+	for _, p := range s.Producers {
+		add(p.Name, p.Count)
+	}
+	for _, c := range s.Consumers {
+		add(c.Name, c.Count)
+	}
+	return out
+}
