@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"errors"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/model/vfs"
+)
+
+// flushes are the background flushes under way (the "flush-log" tasks).
+type flushes struct {
+	next step.FlushID
+	list []flushing
+}
+
+type flushing struct {
+	id  step.FlushID
+	h   *hosted
+	log *log.Log
+	job log.FlushJob
+}
+
+// startLogTasks begins the periodic tasks of LogManager and the removal of what an
+// earlier life had marked for deletion.
+func (b *Broker) startLogTasks(in *step.Input, out *step.Effects) {
+	first := in.Now + b.cfg.LogInitialTaskDelay
+	b.schedule(out, timerRecoveryPoints, first, b.cfg.FlushOffsetCheckpointInterval)
+	b.schedule(out, timerLogStart, first, b.cfg.FlushStartOffsetCheckpoint)
+	b.schedule(out, timerFlush, first, b.cfg.LogFlushSchedulerInterval)
+	for _, dir := range b.logs.MarkedForDeletion() {
+		out.SetTimer(laneScheduler, in.Now+kafka.Millis(b.cfg.LogDefaults.FileDeleteDelayMs), timerDeleteDir, 0, dir)
+	}
+}
+
+// startHWCheckpoints begins with the first LeaderAndIsr request (L-10).
+func (b *Broker) startHWCheckpoints(in *step.Input, out *step.Effects) {
+	if b.hwCheckpoints {
+		return
+	}
+	b.hwCheckpoints = true
+	b.schedule(out, timerHW, in.Now, b.cfg.HWCheckpointInterval)
+}
+
+// schedule arms a periodic task; without a period there is none.
+func (b *Broker) schedule(out *step.Effects, kind step.TimerKind, at, period kafka.Nanos) {
+	if period > 0 && period < kafka.Forever {
+		out.SetTimer(laneScheduler, at, kind, int64(at), nil)
+	}
+}
+
+func (b *Broker) schedulerLane(in *step.Input, out *step.Effects) error {
+	switch in.Kind {
+	case step.Flushed:
+		return b.flushed(in, out)
+	case step.Timer:
+		return b.task(in, out)
+	}
+	return nil
+}
+
+func (b *Broker) task(in *step.Input, out *step.Effects) error {
+	switch in.Timer {
+	case timerHW:
+		b.again(in, out, b.cfg.HWCheckpointInterval)
+		return b.logs.WriteHighWatermarks()
+	case timerRecoveryPoints:
+		b.again(in, out, b.cfg.FlushOffsetCheckpointInterval)
+		return b.logs.WriteRecoveryPoints()
+	case timerLogStart:
+		b.again(in, out, b.cfg.FlushStartOffsetCheckpoint)
+		return b.logs.WriteLogStartOffsets()
+	case timerFlush:
+		b.again(in, out, b.cfg.LogFlushSchedulerInterval)
+		return b.flushDirty(in)
+	case timerISR:
+		b.again(in, out, b.cfg.ReplicaLagTimeMax/2)
+		for _, h := range b.topics.hosted {
+			h.p.MaybeShrinkISR(in, out)
+		}
+	case timerDeleteFiles:
+		return log.RemoveFiles(b.params.FS, in.Ref.([]string))
+	case timerDeleteDir:
+		return b.logs.RemoveDir(in.Ref.(string))
+	}
+	return nil
+}
+
+// again arms a task at its fixed rate; runs that a pause has swallowed are made up
+// for at once, one after the other.
+func (b *Broker) again(in *step.Input, out *step.Effects, period kafka.Nanos) {
+	b.schedule(out, in.Timer, kafka.Nanos(in.Arg)+period, period)
+}
+
+// flushRolled starts the background flush that a new segment leaves to do.
+func (b *Broker) flushRolled(out *step.Effects, h *hosted, l *log.Log) {
+	job, ok := l.PendingFlush()
+	if !ok {
+		if err := l.Failure(); err != nil {
+			b.note(err)
+		}
+		return
+	}
+	f := &b.flushes
+	f.next++
+	f.list = append(f.list, flushing{f.next, h, l, job})
+	out.Flush(laneScheduler, f.next, job.Files, job.Dirs)
+}
+
+func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
+	list := b.flushes.list
+	for i := range list {
+		if list[i].id != in.Flush {
+			continue
+		}
+		f := list[i]
+		b.flushes.list = append(list[:i], list[i+1:]...)
+		if b.logs.Get(f.h.p.TP) != f.log {
+			return nil // deleted meanwhile
+		}
+		if err := f.log.FlushDone(f.job, in.Err); err != nil {
+			return err
+		}
+		b.flushRolled(out, f.h, f.log) // if a truncation came in between
+		return nil
+	}
+	return nil
+}
+
+// flushDirty is flushDirtyLogs: logs that were not flushed for flush.ms.
+func (b *Broker) flushDirty(in *step.Input) error {
+	for _, h := range b.topics.hosted {
+		l := h.p.Log()
+		if l == nil || in.Now-h.lastFlush < kafka.Millis(h.topic.settings.FlushMs) {
+			continue
+		}
+		h.lastFlush = in.Now
+		if err := l.Flush(l.LogEndOffset()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteLater removes the files that a log has marked, file.delete.delay.ms from
+// now.
+func (b *Broker) deleteLater(in *step.Input, out *step.Effects, h *hosted, l *log.Log) {
+	if files := l.TakeDeleted(); len(files) > 0 {
+		out.SetTimer(laneScheduler, in.Now+kafka.Millis(h.topic.settings.FileDeleteDelayMs), timerDeleteFiles, 0, files)
+	}
+}
+
+// isCorruption tells a batch that cannot be read from a failed directory.
+func (b *Broker) isCorruption(h *hosted, err error) bool {
+	var corrupt *log.CorruptError
+	return !errors.Is(err, vfs.ErrCrashed) && errors.As(err, &corrupt) && h.p.Log().Failure() == nil
+}

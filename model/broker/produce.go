@@ -1,0 +1,291 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/replica"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// Produce (L-13, L-14). Modelled: acks 0, 1 and all, the checks before and after
+// the append, the parking of acks=all. Left out: authorization, quotas,
+// transactions, the leader hint of KIP-951.
+
+// internalTopic: brokers alone write there; they reject what ordinary clients write.
+func internalTopic(name string) bool {
+	return name == "__consumer_offsets" || name == "__transaction_state"
+}
+
+// produceOp is a produce request from its handler to its answer.
+type produceOp struct {
+	from    caller
+	req     *kmsg.ProduceRequest
+	acks    int8
+	life    int64 // grows with each use of the record
+	pending int   // parts without an outcome
+	parts   []producePart
+	timer   step.TimerRef
+}
+
+// producePart is one partition of it.
+type producePart struct {
+	h      *hosted // nil if not hosted
+	res    replica.AppendResult
+	code   kafka.ErrorCode
+	wait   bool // appended and not yet replicated
+	time   kafka.TimestampMs
+	start  kafka.Offset // log start
+	parked watch
+}
+
+func (b *Broker) takeProduce(req *kmsg.ProduceRequest, from caller) *produceOp {
+	free := b.waiting.produces
+	op := &produceOp{}
+	if n := len(free); n > 0 {
+		op = free[n-1]
+		b.waiting.produces = free[:n-1]
+	}
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	op.from, op.req, op.acks, op.pending = from, req, int8(req.Acks), 0
+	op.parts = resize(op.parts, n)
+	return op
+}
+
+func (b *Broker) giveProduce(op *produceOp) {
+	op.life++
+	op.req = nil
+	clear(op.parts)
+	b.waiting.produces = append(b.waiting.produces, op)
+}
+
+func (b *Broker) handleProduce(in *step.Input, out *step.Effects, from caller, req *kmsg.ProduceRequest) error {
+	op := b.takeProduce(req, from)
+	out.Charge(b.cfg.RequestServiceTime + kafka.Nanos(len(op.parts))*b.cfg.FetchPartitionCost)
+	valid := req.Acks == -1 || req.Acks == 0 || req.Acks == 1
+	appended, n := false, 0
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			part := &op.parts[n]
+			n++
+			*part = producePart{code: kafka.InvalidRequiredAcks, time: kafka.NoTimestamp, start: kafka.NoOffset,
+				res: replica.AppendResult{Base: kafka.NoOffset, Last: kafka.NoOffset}}
+			if !valid {
+				continue
+			}
+			if err := b.append(in, out, op, part, t.Topic, &t.Partitions[j]); err != nil {
+				return err
+			}
+			appended = appended || part.code == kafka.None
+		}
+	}
+	if !appended {
+		b.completeProduce(in, out, op)
+		return nil
+	}
+	out.Done(doneProduce, 0, op)
+	return nil
+}
+
+// append is L-13 rows 2 to 6 for one partition.
+func (b *Broker) append(in *step.Input, out *step.Effects, op *produceOp, part *producePart, topic string, data *kmsg.ProduceRequestTopicPartition) (err error) {
+	h := b.topics.get(topic, data.Partition)
+	switch {
+	case internalTopic(topic):
+		part.code = kafka.InvalidTopicException
+		return nil
+	case h == nil:
+		part.code = b.cache.missing(topic, data.Partition)
+		return nil
+	}
+	part.h = h
+	part.res, part.code, err = h.p.Append(in, out, record.Batch(data.Records), op.acks)
+	if err != nil || part.code != kafka.None {
+		return err
+	}
+	if h.topic.settings.TimestampType == record.LogAppendTime {
+		part.time = in.Wall
+	}
+	return nil
+}
+
+// appended goes on when the disk time of the appends is spent: they become
+// visible, and the request is answered or parked.
+func (b *Broker) appended(in *step.Input, out *step.Effects, op *produceOp) {
+	for i := range op.parts {
+		part := &op.parts[i]
+		if part.h == nil || part.code != kafka.None {
+			continue
+		}
+		part.h.p.Publish(in, out, part.res.Number)
+		if op.acks == replica.AllISR {
+			part.wait = true
+			op.pending++
+		}
+	}
+	if op.pending == 0 || op.isDone() {
+		b.completeProduce(in, out, op)
+		return
+	}
+	b.waiting.parkedProduces++
+	for i := range op.parts {
+		if part := &op.parts[i]; part.wait {
+			part.parked.produce = op
+			part.h.produces.add(&part.parked)
+		}
+	}
+	wait := kafka.Nanos(max(op.req.TimeoutMillis, 0)) * kafka.Millisecond
+	op.timer = out.SetTimer(laneExpiration, in.Now+wait, timerProduce, op.life, op)
+}
+
+// isDone looks at every partition without an outcome and reports whether all have
+// one now (L-14).
+func (op *produceOp) isDone() bool {
+	for i := range op.parts {
+		part := &op.parts[i]
+		if !part.wait {
+			continue
+		}
+		if code, done := part.h.p.CheckDelayedProduce(part.res.Last + 1); done {
+			part.code, part.wait = code, false
+			op.pending--
+		}
+	}
+	return op.pending == 0
+}
+
+// completeProduce answers; what has no outcome has timed out.
+func (b *Broker) completeProduce(in *step.Input, out *step.Effects, op *produceOp) {
+	parked := false
+	for i := range op.parts {
+		part := &op.parts[i]
+		if part.parked.produce != nil {
+			parked = true
+			part.parked.remove()
+		}
+		if part.wait {
+			part.code = kafka.RequestTimedOut
+		}
+		if part.h != nil && part.res.Base >= 0 && part.h.p.Log() != nil {
+			part.start = part.h.p.Log().LogStartOffset()
+		}
+	}
+	if parked {
+		b.waiting.parkedProduces--
+		out.CancelTimer(&op.timer)
+	}
+	if op.acks == 0 {
+		op.answerNone(out)
+	} else {
+		b.noteProduce(out, op)
+		op.from.answer(out, op.response())
+	}
+	b.giveProduce(op)
+}
+
+// answerNone ends a request with acks=0: on an error the connection is closed, so
+// that the client refreshes its metadata.
+func (op *produceOp) answerNone(out *step.Effects) {
+	for i := range op.parts {
+		if op.parts[i].code != kafka.None {
+			out.Close(op.from.conn)
+			return
+		}
+	}
+	out.NoReply(op.from.conn, op.from.correlation)
+}
+
+func (b *Broker) noteProduce(out *step.Effects, op *produceOp) {
+	n := 0
+	for i := range op.req.Topics {
+		t := &op.req.Topics[i]
+		for j := range t.Partitions {
+			part := &op.parts[n]
+			n++
+			e := event.Event{Kind: event.ProduceAnswered, Node: b.cfg.NodeID, Acks: op.acks, Err: part.code,
+				TP:   kafka.TopicPartition{Topic: t.Topic, Partition: t.Partitions[j].Partition},
+				Base: part.res.Base, Last: part.res.Last, LeaderEpoch: kafka.NoLeaderEpoch, HW: kafka.NoOffset}
+			if part.h != nil {
+				p := part.h.p
+				e.TP, e.LeaderEpoch, e.HW, e.MaximalISR = p.TP, p.LeaderEpoch(), p.HighWatermark(), p.MaximalISR()
+			}
+			out.Note(e)
+		}
+	}
+}
+
+// produceAnswer is a response with room for the usual one partition.
+type produceAnswer struct {
+	resp   kmsg.ProduceResponse
+	topics [1]kmsg.ProduceResponseTopic
+	parts  [1]kmsg.ProduceResponseTopicPartition
+}
+
+func (op *produceOp) response() *kmsg.ProduceResponse {
+	a := &produceAnswer{}
+	resp, req := &a.resp, op.req
+	resp.Version = req.Version
+	resp.Topics = a.topics[:0]
+	all := a.parts[:0]
+	if len(req.Topics) > 1 {
+		resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
+	}
+	if len(op.parts) > 1 {
+		all = make([]kmsg.ProduceResponseTopicPartition, 0, len(op.parts))
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		first := len(all)
+		for j := range t.Partitions {
+			all = append(all, op.parts[len(all)].response(req.Version, t.Partitions[j].Partition))
+		}
+		resp.Topics = append(resp.Topics, kmsg.ProduceResponseTopic{Topic: t.Topic, TopicID: t.TopicID, Partitions: all[first:len(all):len(all)]})
+	}
+	return resp
+}
+
+// The Produce versions at which the fields of an answer change.
+const (
+	produceTimeVersion    = 2
+	produceStartVersion   = 5
+	produceMessageVersion = 8
+)
+
+func (part *producePart) response(version int16, partition int32) kmsg.ProduceResponseTopicPartition {
+	p := kmsg.ProduceResponseTopicPartition{
+		Partition: partition, ErrorCode: int16(part.code), BaseOffset: -1, LogAppendTime: -1, LogStartOffset: -1,
+		CurrentLeader: kmsg.ProduceResponseTopicPartitionCurrentLeader{LeaderID: -1, LeaderEpoch: -1},
+	}
+	p.BaseOffset = int64(part.res.Base)
+	if version >= produceTimeVersion {
+		p.LogAppendTime = int64(part.time)
+	}
+	if version >= produceStartVersion {
+		p.LogStartOffset = int64(part.start)
+	}
+	if version >= produceMessageVersion && part.code != kafka.None {
+		part.explain(&p)
+	}
+	return p
+}
+
+// explain adds what the validation had to say (KIP-467).
+func (part *producePart) explain(p *kmsg.ProduceResponseTopicPartition) {
+	v := &part.res.Verdict
+	if v.Message != "" {
+		text := v.Message // the verdict's memory is used again
+		p.ErrorMessage = &text
+	}
+	for i := range v.RecordErrors {
+		text := v.RecordErrors[i].Message
+		e := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+		e.RelativeOffset, e.ErrorMessage = v.RecordErrors[i].Index, &text
+		p.ErrorRecords = append(p.ErrorRecords, e)
+	}
+}

@@ -1,0 +1,123 @@
+package broker
+
+import (
+	"github.com/simkafka/simkafka/model/replica"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// purgatory keeps what is common to parked requests (DelayedOperationPurgatory,
+// L-16). A parked request watches its partitions; it is completed once, by a look
+// at one of them or by its timer, and leaves all lists then.
+type purgatory struct {
+	produces       []*produceOp // free ones
+	fetches        []*fetchOp
+	parkedProduces int
+	parkedFetches  int
+}
+
+// watchers are the parked requests of one kind on one partition, oldest first: a
+// ring through its root.
+type watchers struct{ first, last *watch }
+
+// watch is one request's place in one partition's list.
+type watch struct {
+	list           *watchers
+	previous, next *watch
+	produce        *produceOp // one of the two
+	fetch          *fetchOp
+}
+
+// add appends w, which is on no list.
+func (l *watchers) add(w *watch) {
+	w.list, w.previous, w.next = l, l.last, nil
+	if l.last != nil {
+		l.last.next = w
+	} else {
+		l.first = w
+	}
+	l.last = w
+}
+
+// remove takes w off its list; one that is on none stays as it is.
+func (w *watch) remove() {
+	l := w.list
+	if l == nil {
+		return
+	}
+	if w.previous != nil {
+		w.previous.next = w.next
+	} else {
+		l.first = w.next
+	}
+	if w.next != nil {
+		w.next.previous = w.previous
+	} else {
+		l.last = w.previous
+	}
+	w.list, w.previous, w.next = nil, nil, nil
+}
+
+// checkProduces looks at the produces parked on a partition, oldest first.
+func (b *Broker) checkProduces(in *step.Input, out *step.Effects, h *hosted) {
+	for w := h.produces.first; w != nil; {
+		next := w.next
+		if op := w.produce; op.isDone() {
+			b.completeProduce(in, out, op)
+			if next != nil && next.list == nil { // the same request's second watch
+				next = h.produces.first
+			}
+		}
+		w = next
+	}
+}
+
+// checkFetches looks at the fetches parked on a partition, oldest first. Those
+// whose bound has not moved are passed over: followers wait for the log end,
+// consumers for the high watermark.
+func (b *Broker) checkFetches(in *step.Input, out *step.Effects, h *hosted, what replica.Moved) error {
+	for w := h.fetches.first; w != nil; {
+		next := w.next
+		if op := w.fetch; op.waitsFor(what) && op.isDone() {
+			if err := b.completeFetch(in, out, op); err != nil {
+				return err
+			}
+			if next != nil && next.list == nil {
+				next = h.fetches.first
+			}
+		}
+		w = next
+	}
+	return nil
+}
+
+// expirationLane completes what has waited long enough.
+func (b *Broker) expirationLane(in *step.Input, out *step.Effects) error {
+	if in.Kind != step.Timer {
+		return nil
+	}
+	switch in.Timer {
+	case timerProduce:
+		if op := in.Ref.(*produceOp); op.life == in.Arg {
+			op.timer = step.TimerRef{}
+			b.completeProduce(in, out, op)
+		}
+	case timerFetch:
+		if op := in.Ref.(*fetchOp); op.life == in.Arg {
+			op.timer = step.TimerRef{}
+			return b.completeFetch(in, out, op)
+		}
+	case timerCreation:
+		c := in.Ref.(*topicCreation)
+		c.timer = step.TimerRef{}
+		b.completeCreation(in, out, c)
+	}
+	return nil
+}
+
+// resize makes s n long; what is in it is of no use.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,76 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// UpdateMetadata (L-33): the cache is overwritten; topic creations that waited for
+// leaders are answered.
+
+func (b *Broker) handleUpdateMetadata(in *step.Input, out *step.Effects, from caller, req *kmsg.UpdateMetadataRequest) error {
+	return b.changes.begin(func(in *step.Input, out *step.Effects) error {
+		resp := kmsg.NewPtrUpdateMetadataResponse()
+		resp.Version = req.Version
+		resp.ErrorCode = int16(b.checkControl(req.BrokerEpoch, req.ControllerEpoch))
+		if resp.ErrorCode == 0 {
+			b.cache.update(req)
+			b.noteControl(out, "UpdateMetadata", req.ControllerID, req.ControllerEpoch, req.BrokerEpoch)
+		}
+		from.answer(out, resp)
+		b.checkCreations(in, out)
+		b.changes.finish(in, out)
+		return nil
+	}, in, out)
+}
+
+// checkControl is the check of a whole control request (L-28, corrected; Z-10,
+// Z-11): the broker epoch first, then the controller epoch, which is remembered.
+func (b *Broker) checkControl(brokerEpoch int64, controllerEpoch int32) kafka.ErrorCode {
+	switch {
+	case b.staleBrokerEpoch(brokerEpoch):
+		return kafka.StaleBrokerEpoch
+	case kafka.ControllerEpoch(controllerEpoch) < b.controllerEpoch:
+		return kafka.StaleControllerEpoch
+	}
+	b.controllerEpoch = kafka.ControllerEpoch(controllerEpoch)
+	return kafka.None
+}
+
+func (b *Broker) noteControl(out *step.Effects, api string, controller, controllerEpoch int32, brokerEpoch int64) {
+	out.Note(event.Event{Kind: event.ControlExecuted, Node: b.cfg.NodeID, Peer: kafka.NodeID(controller),
+		ControllerEpoch: kafka.ControllerEpoch(controllerEpoch), BrokerEpoch: kafka.BrokerEpoch(brokerEpoch), Text: api})
+}
+
+// stateChanges lets one LeaderAndIsr, StopReplica or UpdateMetadata request work at
+// a time (replicaStateChangeLock); the others wait in order.
+type stateChanges struct {
+	busy  bool
+	queue []call
+}
+
+// begin runs c now or when those before it are through. c ends with finish, in
+// this step or a later one.
+func (s *stateChanges) begin(c call, in *step.Input, out *step.Effects) error {
+	if s.busy {
+		s.queue = append(s.queue, c)
+		return nil
+	}
+	s.busy = true
+	return c(in, out)
+}
+
+// finish lets the next one begin, on a handler.
+func (s *stateChanges) finish(in *step.Input, out *step.Effects) {
+	s.busy = false
+	if len(s.queue) == 0 {
+		return
+	}
+	next := s.queue[0]
+	s.queue = s.queue[1:]
+	s.busy = true
+	post(in, out, laneRequests, next)
+}
