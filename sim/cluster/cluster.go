@@ -1,0 +1,154 @@
+// Package cluster builds a Kafka cluster from a scenario and a seed, runs it over
+// the kernel, is the target of its faults, and returns what happened.
+//
+// A run has phases: the cluster boots at time 0 and its topics are made; the
+// workload starts; faults strike until the heal; the workload stops; the cluster
+// must settle; every partition is read back; the invariants give their verdict
+// (DESIGN 7). Nothing here decides anything by itself: all choices are the
+// scenario's, or draws keyed by the object that they concern.
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/simkafka/simkafka/model/client"
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/invariant"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/model/zookeeper"
+	"github.com/simkafka/simkafka/scenarios"
+	"github.com/simkafka/simkafka/sim/kernel"
+	"github.com/simkafka/simkafka/sim/measure"
+	"github.com/simkafka/simkafka/sim/simnet"
+)
+
+// Engine is the version of the engine's determinism: it changes whenever an equal
+// scenario and seed give another run.
+const Engine = 1
+
+// Options are what a run may vary without being another scenario.
+type Options struct {
+	Seed uint64
+	// Until stops the run at this time, inconclusive; 0 = run to the end.
+	Until kafka.Nanos
+	// Series keeps the plots' data.
+	Series bool
+	// Recorder gets every step; Observer every noted fact.
+	Recorder kernel.Recorder
+	Observer kernel.Observer
+	// Progress is called about every simulated second.
+	Progress func(now kafka.Nanos, events uint64)
+	// CheckWire encodes, decodes and compares every message. Slow.
+	CheckWire bool
+	// ExploreTies draws the order of simultaneous events (S1).
+	ExploreTies bool
+	// MaxEvents makes the run inconclusive when it is reached; 0 = no limit.
+	MaxEvents uint64
+	// Unchecked runs without invariants, for measuring what they cost.
+	Unchecked bool
+}
+
+// Cluster is one simulation.
+type Cluster struct {
+	spec    *scenarios.Spec
+	opts    Options
+	profile *config.Profile
+	k       *kernel.Kernel
+	net     *simnet.Net
+	draws   step.Draws // of the faults
+
+	store     *zookeeper.Store
+	zkConfig  config.ZooKeeper
+	zookeeper kernel.ActorID
+	brokers   []*brokerHost
+	producers []*producerHost
+	consumers []*consumerHost
+	admin     *client.Admin
+	names     map[string]*host
+
+	view    authority
+	plan    *plan
+	suite   *invariant.Suite
+	collect *measure.Collector
+
+	start     kafka.Nanos // when the workload begins
+	readBack  int64
+	problems  []string
+	topicConf []config.Topic // by topic of the spec
+}
+
+// Run builds and runs a scenario. An error means that the scenario cannot be run;
+// whatever goes wrong inside the run is in the result.
+func Run(spec *scenarios.Spec, opts Options) (*outcome.Result, error) {
+	c, err := New(spec, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run(), nil
+}
+
+// New builds the cluster, with every process booted at time 0.
+func New(spec *scenarios.Spec, opts Options) (*Cluster, error) {
+	profile, ok := config.ProfileByName(spec.Protocol)
+	if !ok {
+		return nil, fmt.Errorf("unknown protocol profile %q", spec.Protocol)
+	}
+	c := &Cluster{spec: spec, opts: opts, profile: profile, names: make(map[string]*host)}
+	c.k = kernel.New(kernel.Config{Seed: opts.Seed, ExploreTies: opts.ExploreTies, CheckWire: opts.CheckWire,
+		MaxEvents: opts.MaxEvents})
+	c.draws = c.k.Draws().Sub("faults")
+	latency, err := distribution(spec.Cluster.Network.Latency)
+	if err != nil {
+		return nil, err
+	}
+	c.net = simnet.New(c.k, simnet.Config{Latency: latency, Bandwidth: spec.Cluster.Network.Bandwidth})
+	c.start = spec.WorkloadStart()
+	for _, build := range []func() error{c.buildZooKeeper, c.buildBrokers, c.buildChecks, c.buildClients} {
+		if err := build(); err != nil {
+			return nil, err
+		}
+	}
+	c.k.OnExit(c.exited)
+	c.k.Observe(c)
+	c.k.SetRecorder(opts.Recorder)
+	c.bootAll()
+	c.plan = newPlan(c, c.drawChaos(spec.Events))
+	return c, nil
+}
+
+// Kernel is the simulation's kernel, for tests and inspectors.
+func (c *Cluster) Kernel() *kernel.Kernel { return c.k }
+
+// Event implements kernel.Observer: every noted fact goes to the view, the
+// invariants, the figures, the triggers and the caller, in this order.
+func (c *Cluster) Event(e *event.Event) {
+	c.view.observe(e)
+	if c.suite != nil {
+		c.suite.Observe(e)
+	}
+	c.collect.Observe(e)
+	if c.plan != nil {
+		c.plan.observe(e)
+	}
+	if c.opts.Observer != nil {
+		c.opts.Observer.Event(e)
+	}
+}
+
+func (c *Cluster) buildChecks() error {
+	c.collect = measure.New(measure.Config{Start: c.start, End: c.spec.Duration, Series: c.opts.Series})
+	if c.opts.Unchecked {
+		return nil
+	}
+	setup := invariant.Setup{Profile: c.profile, Brokers: c.spec.Cluster.Brokers}
+	for i, t := range c.spec.Topics {
+		conf := c.topicConf[i]
+		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,
+			Unclean: conf.UncleanLeaderElection})
+	}
+	c.suite = invariant.NewSuite(setup)
+	return nil
+}

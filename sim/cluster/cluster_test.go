@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+func builtin(t testing.TB, name string) *scenarios.Spec {
+	t.Helper()
+	e, ok := scenarios.Builtin(name)
+	if !ok {
+		t.Fatalf("no scenario %q", name)
+	}
+	s, err := scenarios.Load(e.File, []byte(e.Text), scenarios.LibrarySource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t testing.TB, name string, opts Options) *outcome.Result {
+	t.Helper()
+	r, err := Run(builtin(t, name), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestLeaderCrashLosesNothing(t *testing.T) {
+	r := run(t, "leader-crash", Options{Seed: 1, Series: true})
+	if r.Verdict != outcome.Pass {
+		t.Error(r.Verdict, r.Why)
+	}
+	if r.Records.Acked == 0 || r.Records.Acked != r.Records.Delivered || r.Settled < 0 {
+		t.Errorf("%+v settled %s", r.Records, r.Settled)
+	}
+}
+
+// Same scenario and seed, same run; another seed, another run.
+func TestSeedDecidesTheRun(t *testing.T) {
+	a, b, c := run(t, "w1", Options{Seed: 1}), run(t, "w1", Options{Seed: 2}), run(t, "w1", Options{Seed: 1})
+	if a.Fingerprint != c.Fingerprint || a.Events != c.Events {
+		t.Error("seed 1 gave two runs")
+	}
+	if a.Fingerprint == b.Fingerprint {
+		t.Error("seeds 1 and 2 gave the same run")
+	}
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+// evaluate checks the metrics that a scenario expects. Their names were checked
+// when it was loaded (scenarios.MetricNames).
+func evaluate(list []scenarios.Metric, r *outcome.Result) []outcome.MetricResult {
+	var out []outcome.MetricResult
+	for i := range list {
+		m := &list[i]
+		v, isTime := value(m, r)
+		text := fmt.Sprint(v)
+		if isTime {
+			text = kafka.Nanos(v).String()
+		}
+		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Held: compare(v, m.Op, m.Value), Line: m.Line})
+	}
+	return out
+}
+
+func compare(v int64, op string, w int64) bool {
+	switch op {
+	case "<":
+		return v < w
+	case "<=":
+		return v <= w
+	case ">":
+		return v > w
+	case ">=":
+		return v >= w
+	}
+	return v == w
+}
+
+func value(m *scenarios.Metric, r *outcome.Result) (v int64, isTime bool) {
+	head, tail, _ := strings.Cut(m.Name, ".")
+	switch head {
+	case "records":
+		return records(tail, r), false
+	case "loss":
+		return r.Loss.Records, false
+	case "unavailable", "leaderless", "under_replicated", "elections":
+		return worst(m, head, r), head != "elections"
+	case "produce":
+		return int64(latency(m, tail, r, r.Series.Produce, func(p *outcome.Phase) outcome.Quantiles { return p.Produce })), true
+	case "e2e":
+		return int64(latency(m, tail, r, r.Series.E2E, func(p *outcome.Phase) outcome.Quantiles { return p.E2E })), true
+	}
+	panic("cluster: metric " + m.Name + " was accepted but is unknown")
+}
+
+func records(name string, r *outcome.Result) int64 {
+	switch name {
+	case "sent":
+		return r.Records.Sent
+	case "acked":
+		return r.Records.Acked
+	case "failed":
+		return r.Records.Failed
+	case "unknown":
+		return r.Records.Unknown
+	case "delivered":
+		return r.Records.Delivered
+	case "duplicated":
+		return r.Records.Duplicated
+	case "lost":
+		return r.Records.Lost
+	}
+	panic("cluster: metric records." + name + " was accepted but is unknown")
+}
+
+// worst is the largest figure of the partitions that the argument's glob names.
+func worst(m *scenarios.Metric, name string, r *outcome.Result) int64 {
+	var most int64
+	for i := range r.Partitions {
+		p := &r.Partitions[i]
+		if ok, _ := path.Match(m.Arg, fmt.Sprintf("%s/%d", p.TP.Topic, p.TP.Partition)); m.Arg != "" && !ok {
+			continue
+		}
+		v := int64(p.Elections)
+		switch name {
+		case "unavailable":
+			v = int64(p.Unavailable)
+		case "leaderless":
+			v = int64(p.Leaderless)
+		case "under_replicated":
+			v = int64(p.UnderReplicated)
+		}
+		most = max(most, v)
+	}
+	return most
+}
+
+// latency is a quantile: of a phase if the metric names one in parentheses, else
+// the worst bucket of its time range.
+func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outcome.Quantiles, of func(*outcome.Phase) outcome.Quantiles) kafka.Nanos {
+	name := tail[strings.LastIndexByte(tail, '.')+1:]
+	var most kafka.Nanos
+	if m.Arg != "" {
+		for i := range r.Phases {
+			if r.Phases[i].Name == m.Arg {
+				most = max(most, quantile(of(&r.Phases[i]), name))
+			}
+		}
+		return most
+	}
+	for i, q := range buckets {
+		from, to := kafka.Nanos(i)*r.Series.Step, kafka.Nanos(i+1)*r.Series.Step
+		if from >= m.From && (m.To == 0 || to <= m.To) {
+			most = max(most, quantile(q, name))
+		}
+	}
+	return most
+}
+
+func quantile(q outcome.Quantiles, name string) kafka.Nanos {
+	switch name {
+	case "p50":
+		return q.P50
+	case "p95":
+		return q.P95
+	case "p99":
+		return q.P99
+	case "p999":
+		return q.P999
+	case "max":
+		return q.Max
+	}
+	panic("cluster: quantile " + name + " was accepted but is unknown")
+}

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/simkafka/simkafka/model/broker"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/replica"
+	"github.com/simkafka/simkafka/sim/kernel"
+)
+
+// open lists up to limit things that have not converged: brokers that do not run,
+// no controller, partitions without leader or full ISR, replicas that do not
+// agree, producers with open sends, consumers behind.
+func (c *Cluster) open(limit int) []string {
+	o := opens{limit: limit}
+	c.openBrokers(&o)
+	c.openPartitions(&o)
+	for _, p := range c.producers {
+		if o.full() {
+			break
+		}
+		if c.k.State(p.id) != kernel.Running {
+			continue // it ended by itself
+		}
+		if n := p.process.Pending(); n > 0 {
+			o.add("producer %s has %d records in flight", p.name, n)
+		}
+	}
+	c.openConsumers(&o)
+	return o.list
+}
+
+type opens struct {
+	list  []string
+	limit int
+}
+
+func (o *opens) full() bool { return len(o.list) >= o.limit }
+
+func (o *opens) add(format string, args ...any) {
+	if !o.full() {
+		o.list = append(o.list, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *Cluster) openBrokers(o *opens) {
+	controllers := 0
+	for _, b := range c.brokers {
+		switch {
+		case c.k.State(b.id) != kernel.Running:
+			o.add("%s is down", b.name)
+		case b.process.State() != broker.Running:
+			o.add("%s is %s", b.name, b.process.State())
+		case b.process.Controller().IsActive():
+			controllers++
+		}
+	}
+	if controllers != 1 {
+		o.add("%d active controllers", controllers)
+	}
+}
+
+// openPartitions compares every replica with its leader.
+func (c *Cluster) openPartitions(o *opens) {
+	leaders := make(map[kafka.TopicPartition]*replica.Partition, len(c.view.order))
+	for _, b := range c.brokers {
+		if o.full() || c.k.State(b.id) != kernel.Running {
+			continue
+		}
+		b.process.Partitions(func(p *replica.Partition) bool {
+			if p.IsLeader() && c.view.at(p.TP).leader == b.node {
+				leaders[p.TP] = p
+			}
+			return true
+		})
+	}
+	for i := range c.spec.Topics {
+		for n := range c.spec.Topics[i].Partitions {
+			tp := kafka.TopicPartition{Topic: c.spec.Topics[i].Name, Partition: n}
+			c.openPartition(o, tp, leaders[tp])
+		}
+	}
+	c.openReplicas(o, leaders)
+}
+
+func (c *Cluster) openPartition(o *opens, tp kafka.TopicPartition, leader *replica.Partition) {
+	switch v := c.view.at(tp); {
+	case o.full():
+	case leader == nil:
+		o.add("%s has no leader in office (committed: %d)", tp, v.leader)
+	case len(v.isr) < len(v.replicas):
+		o.add("%s has ISR %v of replicas %v", tp, v.isr, v.replicas)
+	case leader.HighWatermark() < leader.PublishedLEO():
+		o.add("%s: high watermark %d below end %d", tp, leader.HighWatermark(), leader.PublishedLEO())
+	}
+}
+
+func (c *Cluster) openReplicas(o *opens, leaders map[kafka.TopicPartition]*replica.Partition) {
+	for _, b := range c.brokers {
+		if o.full() || c.k.State(b.id) != kernel.Running {
+			return
+		}
+		b.process.Partitions(func(p *replica.Partition) bool {
+			leader := leaders[p.TP]
+			if leader != nil && (p.PublishedLEO() != leader.PublishedLEO() || p.HighWatermark() != leader.HighWatermark()) {
+				o.add("%s on %s: end %d and high watermark %d, the leader has %d and %d", p.TP, b.name,
+					p.PublishedLEO(), p.HighWatermark(), leader.PublishedLEO(), leader.HighWatermark())
+			}
+			return !o.full()
+		})
+	}
+}
+
+// openConsumers compares positions with the leaders' high watermarks.
+func (c *Cluster) openConsumers(o *opens) {
+	if o.full() {
+		return
+	}
+	for _, h := range c.consumers {
+		if c.k.State(h.id) != kernel.Running {
+			continue
+		}
+		for _, p := range h.process.Positions() {
+			if hw, ok := c.highWatermark(p.TP); ok && p.Offset < hw && !o.full() {
+				o.add("consumer %s is at %d of %s, whose high watermark is %d", h.name, p.Offset, p.TP, hw)
+			}
+		}
+	}
+}
+
+func (c *Cluster) highWatermark(tp kafka.TopicPartition) (hw kafka.Offset, ok bool) {
+	h := c.names[kafka.BrokerHost(c.view.at(tp).leader)]
+	if h == nil || c.k.State(h.id) != kernel.Running {
+		return 0, false
+	}
+	c.brokers[h.node-1].process.Partitions(func(p *replica.Partition) bool {
+		if p.TP == tp {
+			hw, ok = p.HighWatermark(), true
+			return false
+		}
+		return true
+	})
+	return hw, ok
+}

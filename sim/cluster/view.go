@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// authority is the committed state of the cluster as its events tell it: what
+// selectors such as leader(orders/0) mean at this moment.
+type authority struct {
+	parts      map[kafka.TopicPartition]*partitionView
+	order      []kafka.TopicPartition // sorted
+	controller kafka.NodeID
+	epoch      kafka.ControllerEpoch
+}
+
+type partitionView struct {
+	leader   kafka.NodeID
+	isr      []kafka.NodeID
+	replicas []kafka.NodeID
+}
+
+func (a *authority) observe(e *event.Event) {
+	switch e.Kind {
+	case event.AssignmentChanged:
+		a.at(e.TP).replicas = e.Replicas
+	case event.PartitionChanged:
+		p := a.at(e.TP)
+		p.leader, p.isr = e.Leader, e.ISR
+	case event.ControllerElected:
+		if e.ControllerEpoch >= a.epoch {
+			a.controller, a.epoch = e.Node, e.ControllerEpoch
+		}
+	}
+}
+
+func (a *authority) at(tp kafka.TopicPartition) *partitionView {
+	if p := a.parts[tp]; p != nil {
+		return p
+	}
+	if a.parts == nil {
+		a.parts = make(map[kafka.TopicPartition]*partitionView)
+	}
+	p := &partitionView{leader: kafka.NoNode}
+	a.parts[tp] = p
+	i, _ := slices.BinarySearchFunc(a.order, tp, kafka.TopicPartition.Compare)
+	a.order = slices.Insert(a.order, i, tp)
+	return p
+}
