@@ -142,3 +142,24 @@ func fill(w *world, b *broker, n int, hw kafka.Offset) {
 	p := b.partition(0)
 	p.log = b.openLog(p.TP, b.fs, hw)
 }
+
+// TestL5HazardALeaderThatMissedAnEpochTrustsWhatItKnew: a leader of epoch 1 that
+// never heard of epoch 2, in which its follower was cut by another leader, keeps
+// the follower's old end into epoch 3, and commits on it. Kafka does so: the reset
+// of a broker that "stays leader" keeps the ends. In ZooKeeper mode it takes a
+// controller that lost the message of epoch 2, since its queue is in order (Z-18).
+func TestL5HazardALeaderThatMissedAnEpochTrustsWhatItKnew(t *testing.T) {
+	w := newWorld(t, "zk-3.9", 3)
+	b := w.broker(1)
+	b.lead(0, 1, 1, ids(1, 2, 3), ids(1, 2, 3))
+	b.append(0, "x", 8, 1)
+	b.fetchFrom(2, 8)
+	expectHW(t, b.partition(0), 0, "member 3 has not fetched")
+	b.lead(0, 3, 3, ids(1, 2), ids(1, 2, 3))
+	expectHW(t, b.partition(0), 8, "epoch 3, in which member 2 has not fetched")
+
+	b.follow(0, 3, 4, 4, ids(1, 2, 3)) // what should have happened in epoch 2
+	b.append2Uncommitted(t)
+	b.lead(0, 5, 5, ids(1, 2), ids(1, 2, 3))
+	expectHW(t, b.partition(0), 8, "epoch 5, in which member 2 has not fetched")
+}

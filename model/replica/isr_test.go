@@ -55,6 +55,17 @@ func TestL22ExpandNeedsEachOfItsConditions(t *testing.T) {
 	}
 }
 
+// TestL22ExpandNeedsTheHighWatermarkAlsoWithoutTheGate.
+func TestL22ExpandNeedsTheHighWatermarkAlsoWithoutTheGate(t *testing.T) {
+	for at, want := range map[kafka.Offset]bool{9: false, 10: true} {
+		_, b, _ := led(t, noGate)
+		b.fetchFrom(3, at)
+		if got := len(b.changes) == 1; got != want {
+			t.Errorf("at %d: expands %v", at, got)
+		}
+	}
+}
+
 // TestL22AMemberDoesNotJoinAgain.
 func TestL22AMemberDoesNotJoinAgain(t *testing.T) {
 	_, b, _ := led(t, "zk-3.9")
@@ -141,6 +152,24 @@ func TestL23AnIdleMemberAtTheEndStays(t *testing.T) {
 	p.MaybeShrinkISR(b.input(step.Timer), b.out)
 	if b.settle(); len(b.changes) != 0 {
 		t.Error("an idle member was removed")
+	}
+}
+
+// TestL23AFreshLeaderGivesItsMembersTheLagLimit before it removes them (L-5).
+func TestL23AFreshLeaderGivesItsMembersTheLagLimit(t *testing.T) {
+	w := newWorld(t, "zk-3.9", 1)
+	b := w.broker(1)
+	fill(w, b, 10, 0)
+	b.lead(0, 1, 1, ids(1, 2), ids(1, 2))
+	for _, c := range []struct {
+		wait kafka.Nanos
+		want int
+	}{{0, 0}, {testLag, 0}, {1, 1}} {
+		w.now += c.wait
+		b.partition(0).MaybeShrinkISR(b.input(step.Timer), b.out)
+		if b.settle(); len(b.changes) != c.want {
+			t.Fatalf("%v later: %d changes", c.wait, len(b.changes))
+		}
 	}
 }
 

@@ -131,6 +131,18 @@ func TestOverlappingAppendsArePublishedInLogOrder(t *testing.T) {
 	}
 }
 
+// TestTheHighWatermarkStaysBelowWhatIsUnderWay though the leader is the whole ISR.
+func TestTheHighWatermarkStaysBelowWhatIsUnderWay(t *testing.T) {
+	b := newWorld(t, "zk-3.9", 1).broker(1)
+	b.lead(0, 0, 0, ids(1), ids(1))
+	b.holdDone = true
+	first, _ := b.append(0, "x", 2, 1)
+	b.append(0, "y", 3, 1)
+	p := b.partition(0)
+	p.Publish(b.input(step.Done), b.out, first.Number)
+	expectHW(t, p, 2, "the first of two appends")
+}
+
 // TestARoleChangePublishesWhatWasUnderWay and a late Publish does nothing.
 func TestARoleChangePublishesWhatWasUnderWay(t *testing.T) {
 	_, b, p := led(t, "zk-3.9")
@@ -193,6 +205,19 @@ func TestL14DelayedProduceByRole(t *testing.T) {
 	expect("no leader any more", kafka.NotLeaderOrFollower, true)
 	p.SetOffline(b.input(step.Flushed), b.out)
 	expect("offline", kafka.KafkaStorageError, true)
+}
+
+// TestL14AMemberAboutToJoinCounts: the maximal ISR decides.
+func TestL14AMemberAboutToJoinCounts(t *testing.T) {
+	w := newWorld(t, "zk-2.6", 1)
+	b := w.broker(1)
+	b.lead(0, 0, 0, ids(1), ids(1, 2))
+	b.append(0, "x", 1, 1)
+	b.fetchFrom(2, 1)
+	w.topic.MinInsyncReplicas = 2
+	if code, done := b.partition(0).CheckDelayedProduce(1); !b.partition(0).ISRInFlight() || code != kafka.None || !done {
+		t.Errorf("%v %v", code, done)
+	}
 }
 
 // TestL15GateTurnsAfterAppendIntoTimeout: A-9 on one partition.

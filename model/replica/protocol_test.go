@@ -15,15 +15,16 @@ import (
 )
 
 // cluster is three brokers under an obvious controller: one authoritative state,
-// compare-and-set ISR changes, clean elections only, and state messages that may
-// reach each broker late. A crash keeps the log and a high watermark of the past.
+// compare-and-set ISR changes, clean elections only, and a queue of states to each
+// broker, which arrive late but in order and completely (Z-18). A crash keeps the
+// log and a high watermark of the past.
 type cluster struct {
 	*world
-	rt       *rapid.T
-	state    State
-	notified []kafka.PartitionEpoch // by broker: what it was last told
-	answers  []kmsg.Response        // by broker: an answer under way to its fetcher
-	oldHW    []kafka.Offset         // by broker: what a checkpoint may hold
+	rt      *rapid.T
+	state   State
+	queues  [][]State       // by broker: states under way to it
+	answers []kmsg.Response // by broker: an answer under way to its fetcher
+	oldHW   []kafka.Offset  // by broker: what a checkpoint may hold
 	// committed is the ghost: the record that was below some leader's high watermark.
 	committed map[kafka.Offset]string
 	appended  int
@@ -34,28 +35,38 @@ const clusterSize = 3
 func newCluster(rt *rapid.T, t testing.TB, profile string, minISR int) *cluster {
 	c := &cluster{world: newWorld(t, profile, clusterSize), rt: rt, committed: make(map[kafka.Offset]string)}
 	c.topic.MinInsyncReplicas = minISR
-	c.notified = []kafka.PartitionEpoch{-1, -1, -1}
+	c.queues = make([][]State, clusterSize)
 	c.answers = make([]kmsg.Response, clusterSize)
 	c.oldHW = make([]kafka.Offset, clusterSize)
 	c.state = State{Leader: 1, ISR: ids(1, 2, 3), Replicas: ids(1, 2, 3), ControllerEpoch: 1}
+	c.send()
 	for i := range c.brokers {
 		c.notify(i)
 	}
 	return c
 }
 
-// notify sends the current state to a broker.
+// send queues the state for every live broker.
+func (c *cluster) send() {
+	for i, b := range c.brokers {
+		if b.alive {
+			c.queues[i] = append(c.queues[i], c.state)
+		}
+	}
+}
+
+// notify delivers the next state of a broker's queue.
 func (c *cluster) notify(i int) {
 	b := c.brokers[i]
-	if !b.alive || c.notified[i] == c.state.PartitionEpoch {
+	if !b.alive || len(c.queues[i]) == 0 {
 		return
 	}
-	c.notified[i] = c.state.PartitionEpoch
+	s := &c.queues[i][0]
+	c.queues[i] = c.queues[i][1:]
 	p := b.partition(0)
-	if p.CheckLeaderAndISR(&c.state, kafka.TopicID{1}) != kafka.None {
+	if p.CheckLeaderAndISR(s, kafka.TopicID{1}) != kafka.None {
 		return
 	}
-	s := &c.state
 	switch {
 	case s.Leader == b.env.Node:
 		b.lead(0, int32(s.LeaderEpoch), int32(s.PartitionEpoch), s.ISR, s.Replicas)
@@ -87,6 +98,7 @@ func (c *cluster) elect(gone ...kafka.NodeID) {
 		}
 	}
 	c.state = next
+	c.send()
 }
 
 // moveLeader elects another member though the leader lives (preferred election).
@@ -98,6 +110,7 @@ func (c *cluster) moveLeader() {
 	c.state.Leader = to
 	c.state.LeaderEpoch++
 	c.state.PartitionEpoch++
+	c.send()
 }
 
 // commit is the controller's answer to the oldest ISR change of a broker (Z-28).
@@ -118,11 +131,6 @@ func (c *cluster) commit(b *broker) {
 		c.state.ISR = ch.ISR
 		c.state.PartitionEpoch++
 		res.LeaderEpoch, res.ISR, res.PartitionEpoch = c.state.LeaderEpoch, ch.ISR, c.state.PartitionEpoch
-		for i := range c.notified { // ISR changes do not travel by LeaderAndIsr
-			if c.notified[i] == c.state.PartitionEpoch-1 {
-				c.notified[i]++
-			}
-		}
 	}
 	if rapid.IntRange(0, 4).Draw(c.rt, "answer lost") == 0 {
 		return
@@ -139,6 +147,7 @@ func (c *cluster) crash(i int) {
 	b.alive = false
 	c.oldHW[i] = kafka.Offset(rapid.IntRange(0, int(b.partition(0).HighWatermark())).Draw(c.rt, "checkpoint"))
 	c.answers[i] = nil
+	c.queues[i] = nil
 	for _, other := range c.brokers {
 		other.broken[b.env.Node] = true
 	}
@@ -156,12 +165,10 @@ func (c *cluster) restart(i int) {
 	for _, other := range c.brokers {
 		other.broken[b.env.Node] = false
 	}
-	c.notified[i] = -1
+	c.queues[i] = []State{c.state}
 	if c.state.Leader == kafka.NoNode {
 		c.elect()
 	}
-	// A broker that comes back gets the state with a new leader epoch only if an
-	// election happened while it was away, which crash saw to.
 }
 
 // request carries a fetcher's request to its leader; the answer waits.
@@ -340,7 +347,9 @@ func (c *cluster) settleDown() {
 	}
 	c.elect() // a fresh epoch, told to all
 	for i := range c.brokers {
-		c.notify(i)
+		for len(c.queues[i]) > 0 {
+			c.notify(i)
+		}
 	}
 	for range 40 {
 		for i := range c.brokers {
