@@ -39,5 +39,17 @@
 // # Left out
 //
 // Splitting of segments whose offsets overflow (a format of Kafka before 0.11):
-// loading one fails. Tiered storage. The stray-partition check of KRaft.
+// loading one fails. Tiered storage. The stray-partition check of KRaft. Producer
+// state, transaction index, retention and compaction.
+//
+// # Where it differs from Kafka
+//
+// An I/O error during recovery comes back; Kafka empties the segment. The epoch
+// file is written at once after a truncation, not by a background thread. A clean
+// close syncs the indexes, as Kafka does since 4.3, and a clean load detects an
+// index that was not cut. A flush that a truncation overtook does not move the
+// recovery point.
+//
+// It shares with Kafka that a crash between the renames of a truncation, or a
+// power loss between a roll and its flush, may leave a hole between two segments.
 package log
