@@ -154,6 +154,16 @@ func (k *Kernel) Crash(id ActorID, reason string, mode Mode) {
 	}
 }
 
+// Fail reports a failed assertion about an actor and ends its process. It is for
+// misuse of the contract that shows outside the actor's own code.
+func (k *Kernel) Fail(id ActorID, message string) {
+	a := k.actors[id]
+	k.assert(a, &Assertion{Message: message})
+	if a.state == Running {
+		k.die(a, Exited, message)
+	}
+}
+
 // CrashAt plans a crash of the present process, so that a vfs call under way then
 // fails. An earlier plan stays; false then, or if there is no process.
 func (k *Kernel) CrashAt(id ActorID, at kafka.Nanos, reason string, mode Mode) bool {

@@ -72,6 +72,7 @@ type Kernel struct {
 	in      step.Input
 	eff     step.Effects
 	scratch []byte
+	packet  Packet // lent to the network
 
 	calls    []func()
 	freeCall []uint32

@@ -138,7 +138,8 @@ func (k *Kernel) take(it *item) {
 		return
 	}
 	if int(it.in.lane) >= len(a.lanes) {
-		panic("kernel: " + a.name + " has no such lane")
+		k.Fail(a.id, "an input for a lane that the node does not have")
+		return
 	}
 	l := &a.lanes[it.in.lane]
 	if l.fifo.n == 0 {
@@ -250,6 +251,12 @@ func (r *ring) grow() {
 		b[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
 	}
 	r.buf, r.head = b, 0
+}
+
+func (r *ring) each(f func(*item)) {
+	for i := range r.n {
+		f(&r.buf[(r.head+i)&(len(r.buf)-1)])
+	}
 }
 
 func (r *ring) reset() {

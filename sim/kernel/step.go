@@ -16,6 +16,10 @@ const crashedAtDisk = "crashed at a disk operation"
 // while it waited in the lane.
 func (k *Kernel) run(a *actor, wi uint8, in *input) {
 	li := in.lane
+	if in.kind == dropped {
+		k.settle(a, li, wi)
+		return
+	}
 	if in.kind == step.Timer {
 		r := step.UnpackTimerRef(in.ref)
 		if !a.timers.Live(r) {
@@ -130,13 +134,14 @@ func (k *Kernel) sends(a *actor, w *worker) bool {
 			k.net.Connect(a.id, op.Conn, op.Lane, op.Addr, w.parent)
 		case step.OpClose:
 			k.net.Close(a.id, op.Conn, w.parent)
+			k.dropInputs(a, op.Conn)
 		case step.OpRequest, step.OpReply, step.OpNoReply:
-			p := Packet{Kind: op.Kind, Correlation: op.Correlation, Body: op.Body, Parent: w.parent}
+			k.packet = Packet{Kind: op.Kind, Correlation: op.Correlation, Body: op.Body, Parent: w.parent}
 			if op.Body != nil {
 				size, d := k.measure(op.Body)
-				p.Size, p.Digest = size, uint64(d)
+				k.packet.Size, k.packet.Digest = size, uint64(d)
 			}
-			k.net.Send(a.id, op.Conn, &p)
+			k.net.Send(a.id, op.Conn, &k.packet)
 		case step.OpFlush:
 			k.beginFlush(a, op, w.parent)
 		}
@@ -147,6 +152,26 @@ func (k *Kernel) sends(a *actor, w *worker) bool {
 	clear(w.ops)
 	w.ops = w.ops[:0]
 	return true
+}
+
+// dropped marks an input that waits and will not be delivered.
+const dropped = step.NumKinds
+
+// dropInputs keeps the promise that no input follows a Close, also none that has
+// arrived and waits.
+func (k *Kernel) dropInputs(a *actor, c step.ConnID) {
+	drop := func(it *item) {
+		if it.actor == a.id && !it.end && it.in.conn == c {
+			it.in.kind, it.in.body = dropped, nil
+		}
+	}
+	k.ready.each(drop)
+	for i := range a.lanes {
+		a.lanes[i].fifo.each(drop)
+	}
+	for i := range a.held {
+		drop(&a.held[i])
+	}
 }
 
 func (k *Kernel) fillInput(a *actor, in *input, worker uint8) {

@@ -66,7 +66,8 @@ type flush struct {
 
 func (k *Kernel) beginFlush(a *actor, op *step.Op, parent uint64) {
 	if a.disk == nil {
-		panic("kernel: " + a.name + " flushes without a disk")
+		k.Fail(a.id, "a flush without a disk")
+		return
 	}
 	f := flush{actor: a.id, lane: op.Lane, inc: a.incarnation, id: op.Flush, parent: parent}
 	var i uint32

@@ -68,11 +68,20 @@ const (
 	msgFin    // the sender's end is gone: err says how
 )
 
+// loss says why a message needs a retransmission that is not yet computed.
+type loss uint8
+
+const (
+	notLost     loss = iota
+	intoSilence      // sent while the link was cut
+	byDraws          // every retransmission up to the sender's giving up was drawn as lost
+)
+
 // msg is one message on a connection.
 type msg struct {
 	kind   msgKind
 	seen   bool // hooks have passed it
-	lost   bool // sent into silence
+	lost   loss
 	corr   int32
 	size   int32
 	body   step.Message

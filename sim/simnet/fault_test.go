@@ -485,3 +485,40 @@ func TestEqualSeedsGiveEqualNetworks(t *testing.T) {
 		t.Error("A, B, A")
 	}
 }
+
+// A bad link that becomes good again does not leave minutes of retransmission
+// timeouts behind: the next retransmission gets through.
+func TestLiftedLossLetsTheNextRetransmissionThrough(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, loss := range []int64{950_000, 999_999} {
+			w := newWorld(t, func(k *kernel.Config, _ *Config) { k.Seed = seed })
+			w.boot("s", answer(0))
+			w.boot("c", sends(100*ms, 110*ms))
+			w.at(50*ms, func() {
+				w.fresh()
+				w.at(5*kafka.Second, w.n.ShapeOneWay([]string{"c"}, []string{"s"}, Shape{LossPPM: loss}))
+			})
+			w.k.Run(6412 * ms) // 0.11 s + 0.2 + 0.4 + ... + 3.2
+			if w.count("c response") != 2 {
+				t.Fatal(seed, loss, w.log)
+			}
+		}
+	}
+}
+
+// The same on every machine: a change of this value is a change of every run.
+func TestFingerprintVector(t *testing.T) {
+	w := newWorld(t, func(k *kernel.Config, n *Config) {
+		k.Seed, n.LossPPM, n.Latency = 42, 20_000, dist.LogNormal(ms, 500_000)
+	})
+	w.boot("s", answer(100*kafka.Microsecond))
+	for i := range 5 {
+		w.boot(fmt.Sprint("c", i), sends(ms, 2*ms, 3*ms, 50*ms, kafka.Second))
+	}
+	w.at(500*ms, func() { w.k.Crash(0, "power", kernel.Power) })
+	w.at(600*ms, func() { w.boot("s", answer(0)) })
+	w.k.Run(kafka.Minute)
+	if got := w.k.Fingerprint().String(); got != "7e94c77c061c9f8a788e77bdda15ac28" {
+		t.Error(got, w.k.Events())
+	}
+}

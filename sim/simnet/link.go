@@ -96,7 +96,7 @@ func (l *link) next() uint64 {
 }
 
 // transmit puts size bytes on the link now and returns when they arrive, Forever if
-// every retransmission would be lost too.
+// every retransmission before the sender gives up would be lost too.
 func (n *Net) transmit(l *link, size int) kafka.Nanos {
 	packet := l.next()
 	sent := max(n.k.Now(), l.busyUntil)
@@ -144,10 +144,9 @@ func (n *Net) lossDelay(l *link, packet uint64, size int, oneWay kafka.Nanos) ka
 	threshold := l.lossThreshold()
 	var d kafka.Nanos
 	for i := uint64(0); l.draw(packet, drawLoss, i) < threshold; i++ {
-		if i == maxAttempts {
+		if d += min(n.cfg.RTO<<i, n.cfg.MaxRTO); i == maxAttempts || d > n.cfg.RetransmitTimeout {
 			return kafka.Forever
 		}
-		d += min(n.cfg.RTO<<i, n.cfg.MaxRTO)
 	}
 	if others := uint64(size / segmentSize); others > 0 {
 		if hi, lo := bits.Mul64(threshold, others); hi > 0 || l.draw(packet, drawMiddle, 0) < lo {

@@ -149,9 +149,9 @@ func (n *Net) add(r *rule) (lift func()) {
 // refresh applies the rules to all links and lets go what a lifted one held back.
 func (n *Net) refresh() {
 	for _, l := range n.all {
-		cut, clogged := l.cut, l.clogged
+		cut, clogged, loss := l.cut, l.clogged, l.lossPPM
 		n.applyRules(l)
-		if cut && !l.cut || clogged && !l.clogged {
+		if cut && !l.cut || clogged && !l.clogged || l.lossPPM < loss {
 			n.letGo(l)
 		}
 	}
@@ -195,6 +195,7 @@ func (n *Net) letGo(l *link) {
 				n.expect(c, d)
 			}
 			n.retransmit(c, d)
+			n.hasten(c, d)
 		}
 	}
 }

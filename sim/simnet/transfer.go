@@ -16,19 +16,21 @@ func (n *Net) Send(from kernel.ActorID, id step.ConnID, p *kernel.Packet) {
 	m := msg{corr: p.Correlation, size: int32(p.Size), body: p.Body, digest: p.Digest, parent: p.Parent}
 	if p.Kind == step.OpRequest {
 		if side != opener {
-			panic("simnet: " + n.k.Name(from) + " sends a request on an accepted connection")
+			n.k.Fail(from, "a request on an accepted connection")
+			return
 		}
 		n.put(c, side, &m)
 		return
 	}
 	if side != acceptor {
-		panic("simnet: " + n.k.Name(from) + " replies on a connection that it opened")
+		n.k.Fail(from, "a reply on a connection that the actor opened")
+		return
 	}
 	if p.Kind == step.OpReply {
 		m.kind = msgReply
 		n.put(c, side, &m)
 	}
-	if p.Correlation >= 0 {
+	if p.Correlation != -1 {
 		n.unmute(c)
 	}
 }
@@ -51,12 +53,12 @@ func (n *Net) launch(c *conn, d int, m *msg) {
 	x := &c.dir[d]
 	m.sent, m.arrive = n.k.Now(), n.k.Now()
 	if x.link.cut || x.black {
-		m.lost = true
+		m.lost = intoSilence
 		return
 	}
 	at := n.transmit(x.link, int(m.size))
 	if at == kafka.Forever {
-		x.black, m.lost = true, true
+		m.lost = byDraws
 		return
 	}
 	m.arrive = max(at, x.last)
@@ -66,10 +68,15 @@ func (n *Net) launch(c *conn, d int, m *msg) {
 // expect schedules the arrival of a direction's new head.
 func (n *Net) expect(c *conn, d int) {
 	x := &c.dir[d]
-	if head := x.q.at(0); head.lost || x.black {
-		n.stall(c, d)
-	} else {
+	head := x.q.at(0)
+	switch {
+	case head.lost == notLost && !x.black:
 		x.next = n.k.Schedule(head.arrive, c.end[1-d].actor, c.arg(evArrive+d))
+	case head.lost == intoSilence && !x.black && !x.link.cut:
+		x.lost = true
+		n.retransmit(c, d)
+	default:
+		n.stall(c, d)
 	}
 }
 
@@ -109,10 +116,31 @@ func (n *Net) retransmit(c *conn, d int) {
 	arrive := n.nextAttempt(x.q.at(0).sent) + x.link.delay(x.link.next())
 	for i := range x.q.n {
 		m := x.q.at(i)
-		m.lost = false
+		m.lost = notLost
 		m.arrive = max(m.arrive, arrive)
 		x.last = m.arrive
 	}
+	n.expect(c, d)
+}
+
+// hasten: the loss on a link has become less, so that retransmissions still to come
+// get through. Those that were drawn to be lost are not waited for.
+func (n *Net) hasten(c *conn, d int) {
+	x := &c.dir[d]
+	if x.next == (kernel.Handle{}) {
+		return
+	}
+	x.last = 0
+	for i := range x.q.n {
+		m := x.q.at(i)
+		retry := n.nextAttempt(m.sent) + x.link.latency.Min() + x.link.extra
+		if m.lost == byDraws {
+			m.lost, m.arrive = notLost, retry
+		}
+		m.arrive = max(min(m.arrive, retry), x.last)
+		x.last = m.arrive
+	}
+	n.k.Cancel(x.next)
 	n.expect(c, d)
 }
 
