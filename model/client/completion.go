@@ -108,7 +108,7 @@ func (p *Producer) requeue(in *step.Input, b *batch) {
 
 func (p *Producer) acknowledge(out *step.Effects, b *batch, base kafka.Offset) {
 	e := event.Event{Kind: event.RecordAcked, TP: b.queue.tp, Producer: p.cfg.Number, First: b.first, Count: b.count,
-		Base: base, Last: kafka.NoOffset, Acks: p.cfg.Acks, Created: b.oldest, Index: b.attempts + 1}
+		Base: base, Last: kafka.NoOffset, Acks: p.cfg.Acks, Created: b.oldest, Index: b.attempts + 1, Size: int32(b.size)}
 	if base != kafka.NoOffset {
 		e.Last = base + kafka.Offset(b.count) - 1
 	}

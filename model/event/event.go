@@ -94,7 +94,7 @@ const (
 	BatchSent
 	// RecordAcked: TP, Producer, First (number of the batch's first record), Count,
 	// Base (offset, -1 unknown), Last, Acks, Created (Nanos of the oldest record's
-	// send call), Attempts in Index.
+	// send call), Attempts in Index, Size = bytes of the batch.
 	RecordAcked
 	// RecordFailed: TP, Producer, First, Count, Err, Created, Flag = outcome unknown
 	// (may be in the log), Text.

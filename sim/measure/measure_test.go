@@ -1,0 +1,156 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+var tp = kafka.TopicPartition{Topic: "orders"}
+
+const s = kafka.Second
+
+// story is a run of one partition on three brokers: its leader dies at 10 s, the
+// next takes office at 17 s, the first comes back at 25 s.
+func story() []event.Event {
+	one, two, three := []kafka.NodeID{1, 2, 3}, []kafka.NodeID{2, 3}, []kafka.NodeID{2, 3, 1}
+	var list []event.Event
+	for _, n := range []string{"broker-1", "broker-2", "broker-3", "p"} {
+		list = append(list, event.Event{Kind: event.NodeBooted, Actor: n})
+	}
+	list = append(list,
+		event.Event{Time: s, Kind: event.AssignmentChanged, TP: tp, Replicas: one},
+		event.Event{Time: s, Kind: event.PartitionChanged, TP: tp, Leader: 1, ISR: one},
+		event.Event{Time: s, Kind: event.BecameLeader, Node: 1, TP: tp})
+	for t := 2 * s; t < 10*s; t += s {
+		list = append(list, ack(t, 5*kafka.Millisecond)...)
+	}
+	list = append(list,
+		event.Event{Time: 10 * s, Kind: event.NodeCrashed, Actor: "broker-1"},
+		event.Event{Time: 10 * s, Kind: event.FaultStarted, Actor: "broker-1", Text: "kill: broker-1"},
+		event.Event{Time: 10*s + 1, Kind: event.BatchSent, TP: tp, Count: 1},
+		event.Event{Time: 16 * s, Kind: event.PartitionChanged, TP: tp, Leader: 2, LeaderEpoch: 1, ISR: two},
+		event.Event{Time: 17 * s, Kind: event.BecameLeader, Node: 2, TP: tp, LeaderEpoch: 1},
+		event.Event{Time: 18*s + 1, Kind: event.RecordAcked, TP: tp, Count: 1, Created: 10*s + 1},
+		event.Event{Time: 25 * s, Kind: event.NodeBooted, Actor: "broker-1"},
+		event.Event{Time: 25 * s, Kind: event.FaultEnded, Text: "kill: broker-1"},
+		event.Event{Time: 26 * s, Kind: event.PartitionChanged, TP: tp, Leader: 2, LeaderEpoch: 1, ISR: three})
+	return append(list, ack(27*s, 6*kafka.Millisecond)...)
+}
+
+func ack(at, took kafka.Nanos) []event.Event {
+	return []event.Event{{Time: at - took, Kind: event.BatchSent, TP: tp, Count: 1},
+		{Time: at, Kind: event.RecordAcked, TP: tp, Count: 1, Size: 100, Created: at - took},
+		{Time: at, Kind: event.RecordDelivered, TP: tp, Count: 1, Created: at - took}}
+}
+
+func measured() *outcome.Result {
+	c := New(Config{Start: 2 * s, End: 30 * s, Series: true})
+	for _, e := range story() {
+		c.Observe(&e)
+	}
+	c.advance(30 * s)
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	return r
+}
+
+func TestPhasesFollowTheFaultUntilTheClusterIsWhole(t *testing.T) {
+	r := measured()
+	want := []outcome.Phase{
+		{Name: "before", Interval: outcome.Interval{From: 2 * s, To: 10 * s}, Acked: 8, Bytes: 800},
+		{Name: "during", Interval: outcome.Interval{From: 10 * s, To: 26 * s}, Acked: 1},
+		{Name: "after", Interval: outcome.Interval{From: 26 * s, To: 30 * s}, Acked: 1, Bytes: 100}}
+	if len(r.Phases) != len(want) {
+		t.Fatalf("%+v", r.Phases)
+	}
+	for i, p := range r.Phases {
+		w := want[i]
+		if p.Name != w.Name || p.Interval != w.Interval || p.Acked != w.Acked || p.Bytes != w.Bytes {
+			t.Errorf("%+v, want %+v", p, w)
+		}
+	}
+	if q := r.Phases[0].Produce; q.Count != 8 || q.P50 < 4990*kafka.Microsecond || q.P50 > 5010*kafka.Microsecond || q.Max != 5*kafka.Millisecond {
+		t.Errorf("before: %+v", q)
+	}
+	if q := r.Phases[1].Produce; q.Max != 8*s {
+		t.Errorf("during: %+v", q)
+	}
+}
+
+func TestOutageIsTheTimeThatRecordsWaited(t *testing.T) {
+	p := measured().Partitions[0]
+	if len(p.Outages) != 1 || p.Outages[0] != (outcome.Interval{From: 10*s + 1, To: 18*s + 1}) || p.Unavailable != 8*s {
+		t.Errorf("%+v", p)
+	}
+	if p.Leaderless != 7*s {
+		t.Errorf("leaderless %s: from the crash until the next leader took office is 7 s", p.Leaderless)
+	}
+	if p.UnderReplicated != 10*s || p.Elections != 1 {
+		t.Errorf("under-replicated %s, %d elections", p.UnderReplicated, p.Elections)
+	}
+}
+
+// A record that still waits at the end is an outage up to the end.
+func TestUnansweredRecordsCountToTheEnd(t *testing.T) {
+	c := New(Config{End: 30 * s})
+	c.Observe(&event.Event{Time: 20 * s, Kind: event.BatchSent, TP: tp, Count: 1})
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if r.Partitions[0].Unavailable != 10*s {
+		t.Errorf("%+v", r.Partitions[0])
+	}
+}
+
+// Before the first state is known a partition was never whole, and nothing that
+// happens after Close is charged.
+func TestNothingIsChargedAfterClose(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s})
+	for _, e := range story() {
+		c.Observe(&e)
+	}
+	c.Close(30 * s)
+	before := new(outcome.Result)
+	c.Fill(before)
+	for _, e := range []event.Event{
+		{Time: 31 * s, Kind: event.PartitionChanged, TP: tp, Leader: kafka.NoNode, LeaderEpoch: 2, ISR: []kafka.NodeID{2}},
+		{Time: 40 * s, Kind: event.PartitionChanged, TP: tp, Leader: 2, LeaderEpoch: 3, ISR: []kafka.NodeID{2}},
+	} {
+		c.Observe(&e)
+	}
+	after := new(outcome.Result)
+	c.Fill(after)
+	if a, b := after.Partitions[0], before.Partitions[0]; a.Leaderless != b.Leaderless || a.UnderReplicated != b.UnderReplicated {
+		t.Errorf("%+v, before %+v", a, b)
+	}
+}
+
+func TestStripsAndBucketsCoverTheRun(t *testing.T) {
+	r := measured()
+	spans := r.Series.Strips[0].Spans
+	if len(spans) != 3 || spans[0].From != s || spans[2].To != 30*s || spans[1].Leader != 2 {
+		t.Errorf("%+v", spans)
+	}
+	if got := kafka.Nanos(len(r.Series.Acked)) * r.Series.Step; got != 30*s {
+		t.Errorf("%d buckets of %s", len(r.Series.Acked), r.Series.Step)
+	}
+	var acked int64
+	for _, n := range r.Series.Acked {
+		acked += n
+	}
+	if acked != 10 {
+		t.Errorf("%d acknowledged in buckets", acked)
+	}
+}
+
+func TestBucketsAreFewEnoughForAPlot(t *testing.T) {
+	for _, run := range []kafka.Nanos{s, 30 * s, kafka.Minute, kafka.Hour, 100 * kafka.Hour} {
+		if n := run / bucketWidth(run); n > maxBuckets {
+			t.Errorf("%s: %d buckets", run, n)
+		}
+	}
+}
