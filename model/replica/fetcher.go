@@ -45,7 +45,8 @@ type Fetcher struct {
 
 	parts []fetchState // sorted by partition
 	// next is the index of the partition that the next fetch asks for first, so that
-	// none starves behind those that fill the response (L-19).
+	// none starves behind those that fill the response (L-19). Invariant: below
+	// len(parts), or 0.
 	next  int
 	phase phase
 	// asked are the partitions of the request in flight, in its order.
@@ -96,6 +97,7 @@ type askedFor struct {
 	p      *Partition
 	offset kafka.Offset
 	epoch  kafka.LeaderEpoch
+	at     int32 // its index in parts then
 }
 
 type visible struct {
@@ -162,6 +164,9 @@ func (f *Fetcher) removeAt(i int) {
 	f.parts = slices.Delete(f.parts, i, i+1)
 	if f.next > i {
 		f.next--
+	}
+	if f.next == len(f.parts) {
+		f.next = 0
 	}
 }
 
@@ -291,10 +296,18 @@ func (f *Fetcher) state(p *Partition) *fetchState {
 	return &f.parts[i]
 }
 
+// stateOf is state for a partition that is mostly where it was when asked for.
+func (f *Fetcher) stateOf(a *askedFor) *fetchState {
+	if int(a.at) < len(f.parts) && f.parts[a.at].p == a.p {
+		return &f.parts[a.at]
+	}
+	return f.state(a.p)
+}
+
 // asker is the state of a partition that a request asked for, nil if it is gone or
 // has another leader epoch since.
 func (f *Fetcher) asker(a *askedFor) *fetchState {
-	s := f.state(a.p)
+	s := f.stateOf(a)
 	if s == nil || s.epoch != a.epoch {
 		return nil
 	}

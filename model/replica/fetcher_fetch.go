@@ -60,22 +60,37 @@ func (f *Fetcher) buildFetch(in *step.Input, count int) *kmsg.FetchRequest {
 }
 
 // addFetches lists the ready partitions from f.next on, around the end, in topics
-// of neighbours. all has room for them and becomes the topics' shared storage.
+// of neighbours. all is empty, with room for them, and becomes the topics' shared
+// storage.
 func (f *Fetcher) addFetches(req *kmsg.FetchRequest, now kafka.Nanos, all []kmsg.FetchRequestTopicPartition) {
 	f.asked = f.asked[:0]
 	req.Topics = make([]kmsg.FetchRequestTopic, 0, f.topics())
-	for n := range f.parts {
-		s := &f.parts[(f.next+n)%len(f.parts)]
-		if !s.ready(fetching, now) {
-			continue
+	first := 0 // of the last topic's partitions
+	i := f.next
+	for range f.parts {
+		s := &f.parts[i]
+		if s.ready(fetching, now) {
+			k := len(all)
+			if k == 0 || f.asked[k-1].p.TP.Topic != s.p.TP.Topic {
+				closeTopic(req, all[first:k:k])
+				first = k
+				req.Topics = append(req.Topics, fetchTopic(s.p, req.Version))
+			}
+			all = all[:k+1]
+			f.fillFetch(&all[k], s, req.Version)
+			f.asked = append(f.asked, askedFor{p: s.p, offset: s.offset, epoch: s.epoch, at: int32(i)})
 		}
-		if k := len(f.asked); k == 0 || f.asked[k-1].p.TP.Topic != s.p.TP.Topic {
-			req.Topics = append(req.Topics, fetchTopic(s.p, req.Version))
+		if i++; i == len(f.parts) {
+			i = 0
 		}
-		t := &req.Topics[len(req.Topics)-1]
-		all = append(all, f.fetchPartition(s, req.Version))
-		t.Partitions = all[len(all)-1-len(t.Partitions) : len(all) : len(all)]
-		f.asked = append(f.asked, askedFor{p: s.p, offset: s.offset, epoch: s.epoch})
+	}
+	closeTopic(req, all[first:])
+}
+
+// closeTopic gives the last topic of the request its partitions.
+func closeTopic(req *kmsg.FetchRequest, parts []kmsg.FetchRequestTopicPartition) {
+	if n := len(req.Topics); n > 0 {
+		req.Topics[n-1].Partitions = parts
 	}
 }
 
@@ -98,11 +113,12 @@ func fetchTopic(p *Partition, version int16) kmsg.FetchRequestTopic {
 	return kmsg.FetchRequestTopic{Topic: p.TP.Topic}
 }
 
-func (f *Fetcher) fetchPartition(s *fetchState, version int16) kmsg.FetchRequestTopicPartition {
-	part := kmsg.FetchRequestTopicPartition{
-		Partition: s.p.TP.Partition, FetchOffset: int64(s.offset), PartitionMaxBytes: f.env.Config.ReplicaFetchMaxBytes,
-		CurrentLeaderEpoch: -1, LastFetchedEpoch: -1, LogStartOffset: -1, HighWatermark: noHighWatermark,
-	}
+func (f *Fetcher) fillFetch(part *kmsg.FetchRequestTopicPartition, s *fetchState, version int16) {
+	part.Partition = s.p.TP.Partition
+	part.FetchOffset = int64(s.offset)
+	part.PartitionMaxBytes = f.env.Config.ReplicaFetchMaxBytes
+	part.CurrentLeaderEpoch, part.LastFetchedEpoch, part.LogStartOffset = -1, -1, -1
+	part.HighWatermark = noHighWatermark
 	if version >= fetchLogStartVersion {
 		part.LogStartOffset = int64(s.p.log.LogStartOffset())
 	}
@@ -112,7 +128,6 @@ func (f *Fetcher) fetchPartition(s *fetchState, version int16) kmsg.FetchRequest
 	if version >= fetchLastEpochVersion && f.rule.onFetch() {
 		part.LastFetchedEpoch = int32(s.lastFetched)
 	}
-	return part
 }
 
 // onFetch takes a response, which lists the partitions in the request's order.
@@ -156,7 +171,7 @@ func (f *Fetcher) askedAt(at *int, version int16, t *kmsg.FetchResponseTopic, pa
 // onFetched takes one partition's part, if it still is what the follower waits
 // for (F-4).
 func (f *Fetcher) onFetched(in *step.Input, out *step.Effects, a *askedFor, got *kmsg.FetchResponseTopicPartition) error {
-	s := f.state(a.p)
+	s := f.stateOf(a)
 	if s == nil || !s.ready(fetching, in.Now) || s.offset != a.offset {
 		return nil
 	}
@@ -193,7 +208,9 @@ func (f *Fetcher) accept(in *step.Input, out *step.Effects, s *fetchState, got *
 			f.rotateBehind(p)
 		}
 	}
-	f.visible = append(f.visible, v)
+	if v.end != kafka.NoOffset || v.hw != p.log.HighWatermark() || v.leaderLogStart > p.log.LogStartOffset() {
+		f.visible = append(f.visible, v)
+	}
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (f *Fetcher) askOffsets(in *step.Input, out *step.Effects) bool {
 			continue
 		}
 		if f.connect(in, out) {
-			f.asked = append(f.asked[:0], askedFor{p: s.p, offset: s.offset, epoch: s.epoch})
+			f.asked = append(f.asked[:0], askedFor{p: s.p, offset: s.offset, epoch: s.epoch, at: int32(i)})
 			f.send(in, out, f.buildOffsets(s, at), askingOffsets)
 		}
 		return true

@@ -194,13 +194,13 @@ func TestF4LateResponsesAreDropped(t *testing.T) {
 		"state":   func(b *broker) { b.fetcher.parts[0].state = truncating },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, a, b := pair(t, "zk-3.9")
+			w, a, b := pair(t, "zk-3.9")
 			a.append(0, "x", 3, 1)
 			resp := a.serve(b.pending())
 			spoil(b)
 			b.answer(resp)
-			if got := b.contents(0); got != "" {
-				t.Errorf("appended %q", got)
+			if got := b.contents(0); got != "" || len(w.all(event.FetcherFailed)) != 0 {
+				t.Errorf("appended %q, or failed", got)
 			}
 		})
 	}
@@ -663,5 +663,36 @@ func TestAddWakesARestingFetcher(t *testing.T) {
 	b.follow(1, 1, 0, 0, ids(1, 2))
 	if b.pending() == nil || w.now != start {
 		t.Errorf("woken after %v", w.now-start)
+	}
+}
+
+// TestAddBeginsAnewWithANewerEpoch, also where nobody called Remove: the delay of
+// the old epoch is gone, the new epoch is asked with.
+func TestAddBeginsAnewWithANewerEpoch(t *testing.T) {
+	w, _, b := pair(t, "zk-3.9")
+	b.answer(respond(b, kafka.UnknownLeaderEpoch))
+	p := b.partition(0)
+	in := b.input(step.Request)
+	p.MakeFollower(in, b.out, &State{Leader: 1, LeaderEpoch: 5, PartitionEpoch: 5, Replicas: ids(1, 2)}, p.Log())
+	start := w.now
+	b.fetcher.Add(in, b.out, p)
+	b.settle()
+	if part := fetchPart(t, b.pending()); part.CurrentLeaderEpoch != 5 || w.now != start {
+		t.Errorf("%+v after %v", part, w.now-start)
+	}
+}
+
+// TestRemovingTheLastPartitionKeepsTheTurns: the one whose turn it was is gone.
+func TestRemovingTheLastPartitionKeepsTheTurns(t *testing.T) {
+	_, a, b := pair(t, "zk-3.9")
+	a.lead(1, 0, 0, ids(1, 2), ids(1, 2))
+	b.follow(1, 1, 0, 0, ids(1, 2))
+	b.exchange()
+	a.append(0, "x", 1, 1)
+	b.exchange() // the turn is at partition 1
+	b.check(b.fetcher.Remove(b.input(step.Request), b.out, b.partition(1)))
+	b.answer(respond(b, kafka.None))
+	if part := fetchPart(t, b.pending()); part.Partition != 0 {
+		t.Errorf("%+v", part)
 	}
 }

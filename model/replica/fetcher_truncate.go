@@ -76,7 +76,7 @@ func (f *Fetcher) buildEpochs(in *step.Input) *kmsg.OffsetForLeaderEpochRequest 
 		}
 		t := &req.Topics[len(req.Topics)-1]
 		t.Partitions = append(t.Partitions, part)
-		f.asked = append(f.asked, askedFor{p: s.p, epoch: s.epoch})
+		f.asked = append(f.asked, askedFor{p: s.p, epoch: s.epoch, at: int32(i)})
 	}
 	return req
 }
