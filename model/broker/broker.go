@@ -81,8 +81,8 @@ type Broker struct {
 	failure error
 	// in is the input of the step in progress, for draws from within the log.
 	in *step.Input
-	// draws counts the draws for topic creation in this life.
-	draws uint64
+	// drawn counts the draws of each name in this life.
+	drawn map[string]uint64
 }
 
 // New makes a broker that has not booted.
@@ -90,7 +90,7 @@ func New(p Params) *Broker {
 	if p.DataDir == "" {
 		p.DataDir = "data"
 	}
-	b := &Broker{params: p, cfg: p.Config, formats: zookeeper.FormatsOf(p.Config.Profile)}
+	b := &Broker{params: p, cfg: p.Config, formats: zookeeper.FormatsOf(p.Config.Profile), drawn: make(map[string]uint64)}
 	b.zk = zookeeper.NewClient(zookeeper.ClientConfig{
 		Lane: laneZK, Endpoints: p.ZooKeeper, SessionTimeout: b.cfg.ZKSessionTimeout,
 		ConnectTimeout: b.cfg.ZKConnectionTimeout, MaxInFlight: b.cfg.ZKMaxInFlight, TimerBase: timersZK,
@@ -202,8 +202,8 @@ func (b *Broker) segmentJitter(dir string, base kafka.Offset) uint64 {
 	return b.in.Draw("segment-jitter:"+dir, uint64(base))
 }
 
-// draw is a draw for topic creation; it never repeats within the node's lives.
+// draw is the next draw of a name; it never repeats within the node's lives.
 func (b *Broker) draw(in *step.Input, name string) uint64 {
-	b.draws++
-	return in.Draw(name, uint64(in.Incarnation)<<32|b.draws)
+	b.drawn[name]++
+	return in.Draw(name, uint64(in.Incarnation)<<32|b.drawn[name])
 }

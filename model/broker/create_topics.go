@@ -346,7 +346,7 @@ func (b *Broker) answerCreation(out *step.Effects, c *topicCreation) {
 func (b *Broker) autoCreate(in *step.Input, out *step.Effects, name string) kafka.ErrorCode {
 	for _, c := range b.creations {
 		if countTopic(c.req, name) > 0 {
-			return kafka.LeaderNotAvailable
+			return kafka.UnknownTopicOrPartition
 		}
 	}
 	req := kmsg.NewPtrCreateTopicsRequest()

@@ -15,7 +15,7 @@ import (
 // Fetch of consumers and followers (L-17 to L-21). Modelled: limits, waiting, the
 // second read of a parked fetch, which updates no follower again. Left out: fetch
 // sessions (F-11: every fetch is a full one, session id 0), quotas, the preferred
-// read replica (F-9), aborted transactions, the leader hint of KIP-951.
+// read replica (F-9), aborted transactions. The leader hint of KIP-951 is given.
 
 // The Fetch versions at which fields and rules change.
 const (
@@ -25,6 +25,7 @@ const (
 	fetchFromFollowerVersion = 11
 	fetchTopicIDVersion      = 13
 	fetchReplicaStateVersion = 15
+	fetchLeaderVersion       = 16
 )
 
 // fetchOp is a fetch request from its handler to its answer.
@@ -241,7 +242,7 @@ func (b *Broker) completeFetch(in *step.Input, out *step.Effects, op *fetchOp) e
 }
 
 func (b *Broker) answerFetch(out *step.Effects, op *fetchOp) {
-	op.from.answer(out, op.response())
+	op.from.answer(out, b.fetchResponse(op))
 	b.giveFetch(op)
 }
 
@@ -256,7 +257,7 @@ type fetchAnswer struct {
 	parts  [1]kmsg.FetchResponseTopicPartition
 }
 
-func (op *fetchOp) response() *kmsg.FetchResponse {
+func (b *Broker) fetchResponse(op *fetchOp) *kmsg.FetchResponse {
 	a := &fetchAnswer{}
 	resp, req := &a.resp, op.req
 	resp.Version = req.Version
@@ -272,7 +273,11 @@ func (op *fetchOp) response() *kmsg.FetchResponse {
 		t := &req.Topics[i]
 		first := len(all)
 		for j := range t.Partitions {
-			all = append(all, op.parts[len(all)].response(req.Version, t.Partitions[j].Partition))
+			part := &op.parts[len(all)]
+			all = append(all, part.response(req.Version, t.Partitions[j].Partition))
+			if req.Version >= fetchLeaderVersion && (part.res.Code == kafka.NotLeaderOrFollower || part.res.Code == kafka.FencedLeaderEpoch) {
+				b.hintFetch(resp, &all[len(all)-1], part.h, t)
+			}
 		}
 		resp.Topics = append(resp.Topics, kmsg.FetchResponseTopic{Topic: t.Topic, TopicID: t.TopicID, Partitions: all[first:len(all):len(all)]})
 	}
@@ -298,4 +303,19 @@ func (part *fetchPart) response(version int16, partition int32) kmsg.FetchRespon
 		p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = int32(r.DivergingEpoch), int64(r.DivergingEnd)
 	}
 	return p
+}
+
+// hintFetch tells who leads instead (KIP-951).
+func (b *Broker) hintFetch(resp *kmsg.FetchResponse, p *kmsg.FetchResponseTopicPartition, h *hosted, t *kmsg.FetchRequestTopic) {
+	name, _ := b.topicName(t.TopicID)
+	leader, epoch, node := b.currentLeader(h, name, p.Partition)
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = int32(leader), int32(epoch)
+	for i := range resp.Brokers {
+		if resp.Brokers[i].NodeID == int32(leader) {
+			return
+		}
+	}
+	if node != nil {
+		resp.Brokers = append(resp.Brokers, kmsg.FetchResponseBroker{NodeID: int32(leader), Host: node.addr.Host, Port: node.addr.Port, Rack: node.rack})
+	}
 }

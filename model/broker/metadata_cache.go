@@ -177,3 +177,16 @@ func (c *metadataCache) missing(topic string, partition int32) kafka.ErrorCode {
 	}
 	return kafka.UnknownTopicOrPartition
 }
+
+// currentLeader is who leads a partition as far as this broker knows: from the
+// hosted replica, else from the cache. node is nil if it is not alive.
+func (b *Broker) currentLeader(h *hosted, topic string, partition int32) (leader kafka.NodeID, epoch kafka.LeaderEpoch, node *liveBroker) {
+	if h != nil {
+		return h.p.Leader(), h.p.LeaderEpoch(), b.cache.broker(h.p.Leader())
+	}
+	p := b.cache.partition(topic, partition)
+	if p == nil {
+		return kafka.NoNode, kafka.NoLeaderEpoch, nil
+	}
+	return p.leader, p.leaderEpoch, b.cache.broker(p.leader)
+}

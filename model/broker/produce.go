@@ -12,7 +12,7 @@ import (
 
 // Produce (L-13, L-14). Modelled: acks 0, 1 and all, the checks before and after
 // the append, the parking of acks=all. Left out: authorization, quotas,
-// transactions, the leader hint of KIP-951.
+// transactions. The leader hint of KIP-951 is given.
 
 // internalTopic: brokers alone write there; they reject what ordinary clients write.
 func internalTopic(name string) bool {
@@ -184,7 +184,7 @@ func (b *Broker) completeProduce(in *step.Input, out *step.Effects, op *produceO
 		op.answerNone(out)
 	} else {
 		b.noteProduce(out, op)
-		op.from.answer(out, op.response())
+		op.from.answer(out, b.produceResponse(op))
 	}
 	b.giveProduce(op)
 }
@@ -227,7 +227,7 @@ type produceAnswer struct {
 	parts  [1]kmsg.ProduceResponseTopicPartition
 }
 
-func (op *produceOp) response() *kmsg.ProduceResponse {
+func (b *Broker) produceResponse(op *produceOp) *kmsg.ProduceResponse {
 	a := &produceAnswer{}
 	resp, req := &a.resp, op.req
 	resp.Version = req.Version
@@ -243,7 +243,11 @@ func (op *produceOp) response() *kmsg.ProduceResponse {
 		t := &req.Topics[i]
 		first := len(all)
 		for j := range t.Partitions {
-			all = append(all, op.parts[len(all)].response(req.Version, t.Partitions[j].Partition))
+			part := &op.parts[len(all)]
+			all = append(all, part.response(req.Version, t.Partitions[j].Partition))
+			if part.code == kafka.NotLeaderOrFollower && req.Version >= produceLeaderVersion {
+				b.hintProduce(resp, &all[len(all)-1], part.h, t.Topic)
+			}
 		}
 		resp.Topics = append(resp.Topics, kmsg.ProduceResponseTopic{Topic: t.Topic, TopicID: t.TopicID, Partitions: all[first:len(all):len(all)]})
 	}
@@ -255,6 +259,7 @@ const (
 	produceTimeVersion    = 2
 	produceStartVersion   = 5
 	produceMessageVersion = 8
+	produceLeaderVersion  = 10
 )
 
 func (part *producePart) response(version int16, partition int32) kmsg.ProduceResponseTopicPartition {
@@ -287,5 +292,19 @@ func (part *producePart) explain(p *kmsg.ProduceResponseTopicPartition) {
 		e := kmsg.NewProduceResponseTopicPartitionErrorRecord()
 		e.RelativeOffset, e.ErrorMessage = v.RecordErrors[i].Index, &text
 		p.ErrorRecords = append(p.ErrorRecords, e)
+	}
+}
+
+// hintProduce tells who leads instead (KIP-951).
+func (b *Broker) hintProduce(resp *kmsg.ProduceResponse, p *kmsg.ProduceResponseTopicPartition, h *hosted, topic string) {
+	leader, epoch, node := b.currentLeader(h, topic, p.Partition)
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = int32(leader), int32(epoch)
+	for i := range resp.Brokers {
+		if resp.Brokers[i].NodeID == int32(leader) {
+			return
+		}
+	}
+	if node != nil {
+		resp.Brokers = append(resp.Brokers, kmsg.ProduceResponseBroker{NodeID: int32(leader), Host: node.addr.Host, Port: node.addr.Port, Rack: node.rack})
 	}
 }

@@ -98,8 +98,8 @@ func (b *Broker) stopReplica(in *step.Input, out *step.Effects, s *stopping) (ka
 func (b *Broker) deleteLog(in *step.Input, out *step.Effects, tp kafka.TopicPartition) error {
 	delay := kafka.Millis(b.cfg.LogDefaults.FileDeleteDelayMs)
 	var unique [16]byte
-	binary.BigEndian.PutUint64(unique[:], b.draw(in, "deleted-log"))
-	binary.BigEndian.PutUint64(unique[8:], b.draw(in, "deleted-log"))
+	binary.BigEndian.PutUint64(unique[:], b.draw(in, "deleted-log:"+tp.String()))
+	binary.BigEndian.PutUint64(unique[8:], b.draw(in, "deleted-log:"+tp.String()))
 	dir, err := b.logs.Delete(tp, unique)
 	if err == nil && dir != "" {
 		out.SetTimer(laneScheduler, in.Now+delay, timerDeleteDir, 0, dir)

@@ -32,7 +32,7 @@ type world struct {
 	profile *config.Profile
 	set     []config.Setting // of the brokers made from now on
 	notes   []event.Event
-	tamper  func(in *step.Input) bool // true: the input is lost
+	cuts    map[[2]string]bool // pairs that cannot reach each other
 }
 
 type due struct {
@@ -82,7 +82,7 @@ type link struct {
 	conns   [2]step.ConnID
 	lane    step.Lane // of side 0
 	open    bool
-	silent  bool // carries nothing any more
+	held    []func() // what a cut keeps back, in order
 	serving bool
 	waiting []step.Input
 	clear   [2]kafka.Nanos // until when each direction is taken
@@ -94,7 +94,7 @@ func newWorld(t testing.TB, profile string) *world {
 	if !ok {
 		t.Fatal("no profile", profile)
 	}
-	w := &world{t: t, parties: map[string]*party{}, store: zookeeper.NewStore(), profile: p}
+	w := &world{t: t, parties: map[string]*party{}, store: zookeeper.NewStore(), profile: p, cuts: map[[2]string]bool{}}
 	zk, _ := config.NewZooKeeper(nil)
 	zk.WriteServiceTime = kafka.Millisecond
 	w.boot("zk", zookeeper.NewServer(zookeeper.ServerConfig{ZooKeeper: *zk}, w.store))
@@ -217,9 +217,6 @@ func (w *world) next() {
 		}
 		p.out.Timers.Release(d.timer)
 	}
-	if w.tamper != nil && w.tamper(&d.in) {
-		return
-	}
 	w.step(p, &d.in)
 }
 
@@ -330,15 +327,38 @@ func (w *world) network(p *party, op *step.Op) {
 
 // carry takes a message over in order.
 func (w *world) carry(l *link, side int, f func()) {
-	if l.silent {
-		return
-	}
 	l.clear[side] = max(l.clear[side], w.now+kafka.Millisecond)
 	w.later(l.clear[side], func() {
-		if l.open && !l.silent {
+		if w.isCut(l) || len(l.held) > 0 {
+			l.held = append(l.held, f)
+			return
+		}
+		if l.open {
 			f()
 		}
 	})
+}
+
+// cut separates two parties: what they send waits for heal.
+func (w *world) cut(a, b string) { w.cuts[[2]string{a, b}], w.cuts[[2]string{b, a}] = true, true }
+
+func (w *world) heal() {
+	clear(w.cuts)
+	for _, p := range w.order {
+		for _, l := range p.links {
+			held := l.held
+			l.held = nil
+			for _, f := range held {
+				if l.open {
+					f()
+				}
+			}
+		}
+	}
+}
+
+func (w *world) isCut(l *link) bool {
+	return l.ends[0] != nil && w.cuts[[2]string{l.ends[0].name, l.ends[1].name}]
 }
 
 func (w *world) serve(l *link) {
@@ -353,7 +373,7 @@ func (w *world) serve(l *link) {
 
 func (w *world) connect(p *party, op *step.Op) {
 	to := w.parties[op.Addr.Host]
-	if to == nil || !to.up {
+	if to == nil || !to.up && !w.cuts[[2]string{p.name, to.name}] {
 		w.send(p, step.Input{Kind: step.Refused, Lane: op.Lane, Conn: op.Conn}, w.now+2*kafka.Millisecond)
 		return
 	}
@@ -394,7 +414,7 @@ func (w *world) closeFrom(l *link, by *party) {
 		if side == 1 {
 			lane = p.serving
 		}
-		if p.up && !l.silent {
+		if p.up && !w.isCut(l) {
 			w.send(p, step.Input{Kind: step.Closed, Lane: lane, Conn: l.conns[side]}, w.now+kafka.Millisecond)
 		}
 	}
@@ -585,6 +605,27 @@ func (w *world) cluster(n int) {
 		return true
 	})
 }
+
+// onZK runs f on a broker's ZooKeeper lane.
+func (w *world) onZK(id kafka.NodeID, f func(in *step.Input, out *step.Effects)) {
+	p := w.parties[kafka.BrokerHost(id)]
+	in := step.Input{Kind: step.Timer, Lane: laneZK, Timer: timerCall, Ref: call(func(in *step.Input, out *step.Effects) error {
+		f(in, out)
+		return nil
+	})}
+	ref := p.out.SetTimer(laneZK, w.now, timerCall, 0, nil)
+	w.push(&due{at: w.now, to: p, life: p.life, in: in, timer: ref})
+}
+
+// term sends SIGTERM.
+func (w *world) term(id kafka.NodeID) {
+	w.send(w.parties[kafka.BrokerHost(id)], step.Input{Kind: step.Terminate}, w.now)
+}
+
+func (w *world) down(id kafka.NodeID) bool { return !w.parties[kafka.BrokerHost(id)].up }
+
+// crash kills a broker as a machine's reset does, its page cache kept.
+func (w *world) crash(id kafka.NodeID) { w.kill(kafka.BrokerHost(id), "crashed") }
 
 // noted counts events of a kind at a broker.
 func (w *world) noted(k event.Kind, node kafka.NodeID) (n int) {
