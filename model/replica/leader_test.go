@@ -20,7 +20,7 @@ func TestL13AppendByRow(t *testing.T) {
 	}{
 		{"offline", func(b *broker) { b.partition(0).SetOffline(b.input(step.Flushed), b.out) }, 1, kafka.KafkaStorageError},
 		{"follower", func(b *broker) { b.follow(0, 2, 2, 2, ids(1, 2, 3)) }, 1, kafka.NotLeaderOrFollower},
-		{"stopped", func(b *broker) { b.partition(0).Stop(b.input(step.Request), b.out, 1, false) }, 1, kafka.NotLeaderOrFollower},
+		{"stopped", func(b *broker) { b.partition(0).Stop(b.input(step.Request), b.out, 1, true) }, 1, kafka.NotLeaderOrFollower},
 		{"few in sync, all", func(b *broker) { b.w.topic.MinInsyncReplicas = 3 }, AllISR, kafka.NotEnoughReplicas},
 		{"few in sync, one", func(b *broker) { b.w.topic.MinInsyncReplicas = 3 }, 1, kafka.None},
 		{"few in sync, none", func(b *broker) { b.w.topic.MinInsyncReplicas = 3 }, 0, kafka.None},

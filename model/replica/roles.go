@@ -123,13 +123,17 @@ func (p *Partition) MakeFollower(in *step.Input, out *step.Effects, st *State, l
 	return newEpoch
 }
 
-// Stop ends hosting (StopReplica, L-32): the caller has stopped the fetcher and
-// deals with the log. epoch is that of the request.
+// Stop is StopReplica (L-32); the caller has stopped the fetcher and deals with
+// the log. Only a deletion ends the role: otherwise a leader would go on leading,
+// as in Kafka, where the controller has seen to its successor before. epoch is
+// that of the request.
 func (p *Partition) Stop(in *step.Input, out *step.Effects, epoch kafka.LeaderEpoch, deleted bool) {
-	p.dropRole()
-	p.leader = kafka.NoNode
+	if deleted {
+		p.dropRole()
+		p.leader = kafka.NoNode
+	}
 	e := p.fact(event.ReplicaStopped)
-	e.Flag = deleted
+	e.LeaderEpoch, e.Flag = max(epoch, p.leaderEpoch), deleted
 	out.Note(e)
 	p.env.Watcher.Moved(in, out, p, MovedRole)
 }

@@ -159,10 +159,16 @@ func TestL32StopReplicaEpochs(t *testing.T) {
 			t.Errorf("epoch %d: %v", epoch, got)
 		}
 	}
+	b.moved = 0
+	p.Stop(b.input(step.Request), b.out, 6, false)
+	if !p.IsLeader() || b.moved&MovedRole == 0 {
+		t.Error("a stop without deletion took the role, or was not told")
+	}
+	b.settle()
 	w.notes = nil
 	p.Stop(b.input(step.Request), b.out, 6, true)
 	b.settle()
-	if e := w.only(event.ReplicaStopped); !e.Flag || p.Role() != None || p.IsLeader() {
+	if e := w.only(event.ReplicaStopped); !e.Flag || e.LeaderEpoch != 6 || p.Role() != None || p.IsLeader() {
 		t.Errorf("%+v", e)
 	}
 }

@@ -17,7 +17,8 @@ type State struct {
 	// Replicas is the whole assignment, adding and removing ones included
 	// (KIP-455); adding and removing by themselves change no rule here.
 	Replicas []kafka.NodeID
-	// Recovering: the leader was elected uncleanly (KIP-704).
+	// Recovering: the leader was elected uncleanly (KIP-704). A leader takes itself
+	// for recovered at once, so nothing here depends on it.
 	Recovering bool
 }
 
