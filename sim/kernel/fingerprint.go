@@ -88,3 +88,16 @@ type Checkpoint struct {
 	Seq uint64 // number of the last event folded
 	Sum Fingerprint
 }
+
+// Diverged compares the checkpoints of two runs: they agree up to and including
+// event from, and differ by event to at the latest (0: not within what both ran).
+// A second run of each with a Recorder finds the event between them.
+func Diverged(a, b []Checkpoint) (from, to uint64) {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return from, min(a[i].Seq, b[i].Seq)
+		}
+		from = a[i].Seq
+	}
+	return from, 0
+}

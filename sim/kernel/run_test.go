@@ -52,6 +52,20 @@ func TestEqualSeedsGiveEqualRunsWhateverRanBefore(t *testing.T) {
 	}
 }
 
+func TestCheckpointsBoundTheFirstDifference(t *testing.T) {
+	a := walk(1, 10_000).Checkpoints()
+	b := slices.Clone(a)
+	for i := 7; i < len(b); i++ {
+		b[i].Sum.Fold(1)
+	}
+	if from, to := Diverged(a, b); from != 7*16 || to != 8*16 {
+		t.Error(from, to)
+	}
+	if from, to := Diverged(a, a[:5]); from != 5*16 || to != 0 {
+		t.Error(from, to)
+	}
+}
+
 type records struct{ all []Record }
 
 func (r *records) Record(x *Record) { r.all = append(r.all, *x) }
