@@ -94,4 +94,3 @@ func (f *Fetcher) fail(out *step.Effects, p *Partition, why string) {
 	e.Text = why
 	out.Note(e)
 }
-

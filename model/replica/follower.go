@@ -67,7 +67,7 @@ func (p *Partition) publishAsFollower(in *step.Input, out *step.Effects, end, le
 		moved |= MovedLEO
 	}
 	before := p.log.HighWatermark()
-	if hw := p.log.SetHighWatermark(min(leaderHW, p.published)); hw != before {
+	if hw := p.log.SetHighWatermark(leaderHW); hw != before {
 		p.noteHW(out, hw)
 		moved |= MovedHW
 	}
