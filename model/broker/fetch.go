@@ -50,11 +50,12 @@ type fetchPart struct {
 }
 
 func (b *Broker) takeFetch(req *kmsg.FetchRequest, from caller) *fetchOp {
-	free := b.waiting.fetches
-	op := &fetchOp{}
-	if n := len(free); n > 0 {
-		op = free[n-1]
-		b.waiting.fetches = free[:n-1]
+	var op *fetchOp
+	if n := len(b.waiting.fetches); n > 0 {
+		op = b.waiting.fetches[n-1]
+		b.waiting.fetches = b.waiting.fetches[:n-1]
+	} else {
+		op = &fetchOp{}
 	}
 	n := 0
 	for i := range req.Topics {
@@ -274,7 +275,8 @@ func (b *Broker) fetchResponse(op *fetchOp) *kmsg.FetchResponse {
 		first := len(all)
 		for j := range t.Partitions {
 			part := &op.parts[len(all)]
-			all = append(all, part.response(req.Version, t.Partitions[j].Partition))
+			all = all[:len(all)+1]
+			part.respond(&all[len(all)-1], req.Version, t.Partitions[j].Partition)
 			if req.Version >= fetchLeaderVersion && (part.res.Code == kafka.NotLeaderOrFollower || part.res.Code == kafka.FencedLeaderEpoch) {
 				b.hintFetch(resp, &all[len(all)-1], part.h, t)
 			}
@@ -284,15 +286,14 @@ func (b *Broker) fetchResponse(op *fetchOp) *kmsg.FetchResponse {
 	return resp
 }
 
-func (part *fetchPart) response(version int16, partition int32) kmsg.FetchResponseTopicPartition {
+// respond fills p, which is zero.
+func (part *fetchPart) respond(p *kmsg.FetchResponseTopicPartition, version int16, partition int32) {
 	r := &part.res
-	p := kmsg.FetchResponseTopicPartition{
-		Partition: partition, ErrorCode: int16(r.Code), HighWatermark: int64(r.HW), RecordBatches: r.Records,
-		LastStableOffset: -1, LogStartOffset: -1, PreferredReadReplica: -1,
-		DivergingEpoch: kmsg.FetchResponseTopicPartitionDivergingEpoch{Epoch: -1, EndOffset: -1},
-		CurrentLeader:  kmsg.FetchResponseTopicPartitionCurrentLeader{LeaderID: -1, LeaderEpoch: -1},
-		SnapshotID:     kmsg.FetchResponseTopicPartitionSnapshotID{EndOffset: -1, Epoch: -1},
-	}
+	p.Partition, p.ErrorCode, p.HighWatermark, p.RecordBatches = partition, int16(r.Code), int64(r.HW), r.Records
+	p.LastStableOffset, p.LogStartOffset, p.PreferredReadReplica = -1, -1, -1
+	p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = -1, -1
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = -1, -1
+	p.SnapshotID.Epoch, p.SnapshotID.EndOffset = -1, -1
 	if version >= fetchStableVersion {
 		p.LastStableOffset = int64(r.LastStable)
 	}
@@ -302,7 +303,6 @@ func (part *fetchPart) response(version int16, partition int32) kmsg.FetchRespon
 	if r.Diverging {
 		p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = int32(r.DivergingEpoch), int64(r.DivergingEnd)
 	}
-	return p
 }
 
 // hintFetch tells who leads instead (KIP-951).

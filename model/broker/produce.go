@@ -42,11 +42,12 @@ type producePart struct {
 }
 
 func (b *Broker) takeProduce(req *kmsg.ProduceRequest, from caller) *produceOp {
-	free := b.waiting.produces
-	op := &produceOp{}
-	if n := len(free); n > 0 {
-		op = free[n-1]
-		b.waiting.produces = free[:n-1]
+	var op *produceOp
+	if n := len(b.waiting.produces); n > 0 {
+		op = b.waiting.produces[n-1]
+		b.waiting.produces = b.waiting.produces[:n-1]
+	} else {
+		op = &produceOp{}
 	}
 	n := 0
 	for i := range req.Topics {
@@ -244,7 +245,8 @@ func (b *Broker) produceResponse(op *produceOp) *kmsg.ProduceResponse {
 		first := len(all)
 		for j := range t.Partitions {
 			part := &op.parts[len(all)]
-			all = append(all, part.response(req.Version, t.Partitions[j].Partition))
+			all = all[:len(all)+1]
+			part.respond(&all[len(all)-1], req.Version, t.Partitions[j].Partition)
 			if part.code == kafka.NotLeaderOrFollower && req.Version >= produceLeaderVersion {
 				b.hintProduce(resp, &all[len(all)-1], part.h, t.Topic)
 			}
@@ -262,12 +264,11 @@ const (
 	produceLeaderVersion  = 10
 )
 
-func (part *producePart) response(version int16, partition int32) kmsg.ProduceResponseTopicPartition {
-	p := kmsg.ProduceResponseTopicPartition{
-		Partition: partition, ErrorCode: int16(part.code), BaseOffset: -1, LogAppendTime: -1, LogStartOffset: -1,
-		CurrentLeader: kmsg.ProduceResponseTopicPartitionCurrentLeader{LeaderID: -1, LeaderEpoch: -1},
-	}
-	p.BaseOffset = int64(part.res.Base)
+// respond fills p, which is zero.
+func (part *producePart) respond(p *kmsg.ProduceResponseTopicPartition, version int16, partition int32) {
+	p.Partition, p.ErrorCode, p.BaseOffset = partition, int16(part.code), int64(part.res.Base)
+	p.LogAppendTime, p.LogStartOffset = -1, -1
+	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = -1, -1
 	if version >= produceTimeVersion {
 		p.LogAppendTime = int64(part.time)
 	}
@@ -275,9 +276,8 @@ func (part *producePart) response(version int16, partition int32) kmsg.ProduceRe
 		p.LogStartOffset = int64(part.start)
 	}
 	if version >= produceMessageVersion && part.code != kafka.None {
-		part.explain(&p)
+		part.explain(p)
 	}
-	return p
 }
 
 // explain adds what the validation had to say (KIP-467).
