@@ -5,8 +5,8 @@ import "strings"
 // Site is a place in the simulator at which a failpoint may fire.
 type Site uint8
 
-// The sites. Disk sites fire at each call of that kind on any node's disk;
-// simulation-wide counting is what `hit 3` means.
+// The sites. Each counts the hits of the registry that it is asked in; sim/cluster
+// gives every broker a registry of its own.
 const (
 	DiskAppend Site = iota
 	DiskWrite
@@ -19,11 +19,7 @@ const (
 	DiskSyncDir
 	DiskFlush
 	MessageDelivery
-	ConnectionOpen
-	ConnectionClose
-	TimerFire
 	Boot
-	StepEnd
 	numSites
 )
 
@@ -44,10 +40,8 @@ const (
 
 // The values of the other sites.
 const (
-	Reset   = "reset"   // the connection is reset
-	Refused = "refused" // the connection is refused
-	Lost    = "lost"    // the notice, or the timer, never arrives
-	Failed  = "failed"  // the process exits at once with an error
+	Reset  = "reset"  // the connection is reset instead
+	Failed = "failed" // the process dies at once
 )
 
 var sites = [numSites]row{
@@ -61,12 +55,8 @@ var sites = [numSites]row{
 	DiskSync:        {"disk-sync", "fsync of a file, in the foreground", []string{EIO, Dropped, Lie}},
 	DiskSyncDir:     {"disk-syncdir", "fsync of a directory", []string{EIO, Lie}},
 	DiskFlush:       {"disk-flush", "completion of a background flush", []string{EIO, Dropped, Lie}},
-	MessageDelivery: {"message-delivery", "a message arrives at a node", []string{Reset}},
-	ConnectionOpen:  {"connection-open", "a connection is being opened", []string{Refused, Reset}},
-	ConnectionClose: {"connection-close", "a node learns that a connection closed", []string{Lost}},
-	TimerFire:       {"timer-fire", "a timer falls due", []string{Lost}},
-	Boot:            {"boot", "a process starts", []string{Failed}},
-	StepEnd:         {"step-end", "a node's step has ended, its sends not yet gone", []string{Failed}},
+	MessageDelivery: {"message-delivery", "a request or response arrives at the node", []string{Reset}},
+	Boot:            {"boot", "the process starts", []string{Failed}},
 }
 
 // Sites lists all sites in table order.

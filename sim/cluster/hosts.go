@@ -14,6 +14,7 @@ import (
 	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/kernel"
 	"github.com/simkafka/simkafka/sim/simdisk"
+	"github.com/simkafka/simkafka/sim/simnet"
 )
 
 // host is an actor of the cluster: what boots it again.
@@ -151,6 +152,11 @@ func (c *Cluster) bootBroker(h *brokerHost) {
 		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(),
 	})
 	c.k.Boot(h.id, h.process, h.disk)
+	if h.disk.registry != nil {
+		if _, fired := h.disk.registry.Hit(point.Boot); fired {
+			c.k.Crash(h.id, "failpoint boot", kernel.Kill)
+		}
+	}
 }
 
 // clusterID is what /cluster/id holds; Kafka draws one, here all clusters share it.
@@ -281,11 +287,20 @@ func (c *Cluster) exited(e kernel.Exit) {
 	h.disk.Crash(kind, c.k.Now())
 }
 
-// points gives a disk its failpoints when the first one is armed.
-func (h *host) points() *point.Registry {
+// points gives a broker its failpoints when the first one is armed.
+func (c *Cluster) points(h *host) *point.Registry {
 	if h.disk.registry == nil {
-		h.disk.registry = new(point.Registry)
-		h.disk.SetPoints(h.disk.registry)
+		r := new(point.Registry)
+		h.disk.registry = r
+		h.disk.SetPoints(r)
+		c.net.OnDeliver(func(m *simnet.Message) (a simnet.Action) {
+			if m.To == h.name {
+				if _, fired := r.Hit(point.MessageDelivery); fired {
+					a.Verb = simnet.Reset
+				}
+			}
+			return a
+		})
 	}
 	return h.disk.registry
 }
