@@ -188,6 +188,19 @@ func TestL25OneRequestInFlightAndTheRestQueues(t *testing.T) {
 	}
 }
 
+// TestL25AStrayTimerSendsNothingTwice.
+func TestL25AStrayTimerSendsNothingTwice(t *testing.T) {
+	x := newManaged(t, 1)
+	x.expand(0)
+	x.next()
+	in := x.input(step.Timer)
+	in.Lane, in.Timer = managerLane, managerKind
+	x.deliver(in)
+	if len(x.requests) != 1 {
+		t.Errorf("%d requests", len(x.requests))
+	}
+}
+
 // TestL25OneItemAPartition: a second one, of a newer role, is not attempted, and
 // the answer to the first is ignored.
 func TestL25OneItemAPartition(t *testing.T) {

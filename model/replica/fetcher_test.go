@@ -379,6 +379,19 @@ func TestAddWakesARestingFetcher(t *testing.T) {
 	}
 }
 
+// TestAStrayTimerSendsNothingTwice.
+func TestAStrayTimerSendsNothingTwice(t *testing.T) {
+	_, _, b := pair(t, "zk-3.9")
+	b.pending()
+	in := b.input(step.Timer)
+	in.Lane, in.Timer = fetcherLane, fetcherKind
+	b.handle(in)
+	b.settle()
+	if len(b.requests) != 1 {
+		t.Errorf("%d requests", len(b.requests))
+	}
+}
+
 // TestAddBeginsAnewWithANewerEpoch, also where nobody called Remove: the delay of
 // the old epoch is gone, the new epoch is asked with.
 func TestAddBeginsAnewWithANewerEpoch(t *testing.T) {

@@ -72,8 +72,11 @@ func (p *Partition) publishAsFollower(in *step.Input, out *step.Effects, end, le
 		moved |= MovedHW
 	}
 	raised, err := p.raiseLogStart(out, leaderStart)
-	if raised || moved != 0 {
-		p.env.Watcher.Moved(in, out, p, moved|MovedHW)
+	if raised {
+		moved |= MovedHW // a parked fetch may lie below the log start now
+	}
+	if moved != 0 {
+		p.env.Watcher.Moved(in, out, p, moved)
 	}
 	return err
 }
