@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"fmt"
+
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -18,24 +20,214 @@ type Topic struct {
 // Setup is what the checkers must know before the run.
 type Setup struct {
 	Profile *config.Profile
-	Brokers int
+	Brokers int // with ids from 1 on
 	Topics  []Topic
 }
 
+// checker watches for one invariant.
+type checker interface {
+	// observe gets the events of the kinds that its rule names, after the ghost.
+	observe(e *event.Event)
+}
+
+// readChecker also looks at the final read.
+type readChecker interface{ readBack(b *readBatch) }
+
+// finisher also looks at the end. read tells that every partition was read back.
+type finisher interface{ finish(read bool) }
+
 // Suite is all checkers of one run.
-type Suite struct{ setup Setup }
+type Suite struct {
+	g        *ghost
+	found    []*findings // by rule
+	byKind   [event.NumKinds][]checker
+	readers  []readChecker
+	ends     []finisher
+	reading  reading
+	loss     losses
+	complete bool
+	// violations are in the order of their discovery.
+	violations []outcome.Violation
+}
 
 // NewSuite makes the checkers of a run.
-func NewSuite(s Setup) *Suite { return &Suite{setup: s} }
+func NewSuite(setup Setup) *Suite {
+	s := &Suite{g: newGhost(setup)}
+	for i, r := range rules() {
+		f := &findings{s: s, g: s.g, id: i, name: r.Name}
+		s.found = append(s.found, f)
+		c := r.build(f)
+		for _, k := range r.kinds {
+			s.byKind[k] = append(s.byKind[k], c)
+		}
+		if x, ok := c.(readChecker); ok {
+			s.readers = append(s.readers, x)
+		}
+		if x, ok := c.(finisher); ok {
+			s.ends = append(s.ends, x)
+		}
+	}
+	return s
+}
 
-// Observe takes one noted fact; e is only lent.
-func (s *Suite) Observe(e *event.Event) {}
+// Observe takes one noted fact; e is only lent. Facts come in the order in which
+// they were noted.
+func (s *Suite) Observe(e *event.Event) {
+	s.g.observe(e)
+	for _, c := range s.byKind[e.Kind] {
+		c.observe(e)
+	}
+	s.g.observed(e)
+}
 
-// ReadBack takes a batch of the final read.
-func (s *Suite) ReadBack(tp kafka.TopicPartition, b record.Batch, node kafka.NodeID) {}
+// ReadBack takes a batch of the final read of a partition: from the log start to
+// the high watermark, in order of offsets, through a client. A partition may be read
+// again from its start. b is only lent.
+func (s *Suite) ReadBack(tp kafka.TopicPartition, b record.Batch, node kafka.NodeID) {
+	read := s.reading.take(s.g, tp, b, node)
+	for _, c := range s.readers {
+		c.readBack(read)
+	}
+	s.reading.taken(read)
+}
 
-// Finish ends the run.
-func (s *Suite) Finish(complete bool, open []string) {}
+// Finish ends the run. complete is false for one that was stopped early: then
+// neither liveness nor the final read is judged. open is what had not converged, or
+// not been read back, within the bound; each is a violation of converges-after-heal
+// unless Kafka may never get there (cluster 10.4).
+func (s *Suite) Finish(complete bool, open []string) {
+	s.complete = complete
+	read := complete && len(open) == 0
+	if complete {
+		s.converged(open)
+	}
+	for _, c := range s.ends {
+		c.finish(read)
+	}
+	if read {
+		s.loss.judge(s)
+	}
+}
 
-// Fill writes what was found into the result.
-func (s *Suite) Fill(r *outcome.Result) {}
+// Fill writes what was found into the result: states, violations, losses, and what
+// the final read says about records.
+func (s *Suite) Fill(r *outcome.Result) {
+	for i, info := range All() {
+		f := s.found[i]
+		r.Invariants = append(r.Invariants, outcome.InvariantState{Name: info.Name, Rules: info.Rules, Words: info.Words,
+			State: f.state(), Checked: f.checked, Note: f.note()})
+	}
+	r.Violations = append(r.Violations, s.violations...)
+	r.Loss = outcome.Loss{Records: s.loss.allowed, Reasons: s.loss.reasons}
+	r.Records.Lost = s.loss.lost
+	s.g.each(func(p *partition) {
+		r.Records.Duplicated += p.back.duplicated
+		for _, x := range p.senders {
+			r.Records.UnknownPresent += x.unknown.common(x.present)
+		}
+	})
+}
+
+// observed ends an event.
+func (g *ghost) observed(e *event.Event) {
+	switch e.Kind {
+	case event.PartitionChanged:
+		g.ch.p.chose(e)
+	case event.BecameLeader:
+		g.ch.p.tookOffice(e)
+	case event.ControllerElected, event.ControlWrite, event.BrokerRegistered, event.ControlExecuted:
+		g.controlled(e)
+	case event.RecordDelivered:
+		g.ch.p.readEnd = max(g.ch.p.readEnd, e.Last+1)
+		g.ch.p.reader(e.Actor).position = e.Last + 1
+	case event.PositionReset:
+		g.ch.p.reader(e.Actor).position = e.Base
+	case event.OffsetAnswered:
+		if e.Err == kafka.None {
+			g.ch.p.answered(e.LeaderEpoch, e.Offset)
+		}
+	}
+}
+
+// findings are what one checker found.
+type findings struct {
+	s        *Suite
+	g        *ghost
+	id       int
+	name     string
+	checked  uint64 // evaluations of its condition
+	violated int
+	excused  int
+	notes    []string
+}
+
+const (
+	// perPartition bounds the stories that an invariant tells of one partition, perRun
+	// those of a run.
+	perPartition = 2
+	perRun       = 20
+	keptNotes    = 4
+)
+
+// full reports whether the invariant has told enough of a partition.
+func (f *findings) full(p *partition) bool {
+	return f.violated >= perRun || p != nil && p.reports[f.id] >= perPartition
+}
+
+// violate tells a story; p is nil if no partition is concerned.
+func (f *findings) violate(p *partition, format string, args ...any) {
+	f.violated++
+	if f.violated > perRun || p != nil && p.reports[f.id] >= perPartition {
+		return
+	}
+	v := outcome.Violation{Invariant: f.name, At: f.g.now, What: fmt.Sprintf(format, args...)}
+	if p != nil {
+		p.reports[f.id]++
+		v.TP, v.Facts, v.Recent = p.tp, p.facts(), p.story.recent()
+	}
+	f.s.violations = append(f.s.violations, v)
+}
+
+// suspend says that the condition does not hold, which Kafka's contract allows for
+// the reason given.
+func (f *findings) suspend(p *partition, why string) {
+	f.excused++
+	if len(f.notes) >= keptNotes {
+		return
+	}
+	if p != nil {
+		why = p.tp.String() + ": " + why
+	}
+	for _, n := range f.notes {
+		if n == why {
+			return
+		}
+	}
+	f.notes = append(f.notes, why)
+}
+
+func (f *findings) state() string {
+	switch {
+	case f.violated > 0:
+		return "violated"
+	case f.excused > 0:
+		return "suspended"
+	case f.checked == 0:
+		return "not-exercised"
+	}
+	return "held"
+}
+
+func (f *findings) note() string {
+	text := ""
+	for i, n := range f.notes {
+		if i > 0 {
+			text += "; "
+		}
+		text += n
+	}
+	if f.violated > perRun {
+		text += fmt.Sprintf(" (%d violations in all)", f.violated)
+	}
+	return text
+}

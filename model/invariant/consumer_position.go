@@ -1,0 +1,80 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func consumerPositionMovesForward() rule {
+	return rule{
+		Info: Info{
+			Name:  "consumer-position-moves-forward",
+			Rules: "INV-20 I-22",
+			Words: "A consumer gets every offset once and in order; its position moves otherwise only by a reset, which it reports, and which needs a position that " +
+				"is really out of the log's range; the final read skips nothing either.",
+			When: "at each delivery, reset and batch of the final read",
+			Broken: "committed records lost in an allowed unclean election or power loss; consumers before KIP-320 may ask a leader that has been replaced; " +
+				"control records, compaction and transactions (not in these runs)",
+		},
+		kinds: []event.Kind{event.RecordDelivered, event.PositionReset},
+		build: func(f *findings) checker { return &forward{f} },
+	}
+}
+
+type forward struct{ *findings }
+
+// startReset is the reason of a consumer's first position.
+const startReset = "start"
+
+func (c *forward) observe(e *event.Event) {
+	p := c.g.ch.p
+	r := p.reader(e.Actor)
+	c.checked++
+	if e.Kind == event.PositionReset {
+		c.reset(p, r, e)
+		return
+	}
+	switch {
+	case r.position == kafka.NoOffset || e.Base == r.position:
+	case e.Base < r.position:
+		c.violate(p, "%s got offset %d at %s after it had got %d, without a reset", e.Actor, e.Base, e.Time, r.position-1)
+	default:
+		c.violate(p, "%s got offset %d at %s; it had never got %d to %d", e.Actor, e.Base, e.Time, r.position, e.Base-1)
+	}
+}
+
+func (c *forward) reset(p *partition, r *reader, e *event.Event) {
+	if e.Text == startReset || e.Offset < 0 {
+		return
+	}
+	if r.position != kafka.NoOffset && e.Offset != r.position {
+		c.violate(p, "%s reports a reset from offset %d; its position was %d", e.Actor, e.Offset, r.position)
+		return
+	}
+	switch why := p.fellBack(e.Offset); {
+	case why != "":
+		c.suspend(p, e.Actor+": "+why)
+	case e.Offset > p.committed.end || p.below(e.Offset):
+	case !c.g.setup.Profile.Fencing320:
+		c.suspend(p, e.Actor+" reset its position; before KIP-320 it may have asked a leader that had been replaced")
+	default:
+		c.violate(p, "%s reset its position from %d to %d (%s), but %d was committed and in range", e.Actor, e.Offset, e.Base, e.Text, e.Offset)
+	}
+}
+
+// below reports whether some replica's log begins above o.
+func (p *partition) below(o kafka.Offset) bool {
+	for _, r := range p.replicas {
+		if o < r.logStart {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *forward) readBack(b *readBatch) {
+	c.checked++
+	if !b.first && b.entry.base > b.expected {
+		c.violate(b.p, "the final read got offset %d after %d", b.entry.base, b.expected-1)
+	}
+}

@@ -1,0 +1,81 @@
+package invariant
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func convergesAfterHeal() rule {
+	return rule{
+		Info: Info{
+			Name:  "converges-after-heal",
+			Rules: "INV-22 V-1 V-2 V-3 V-4 V-5 V-6 V-7 V-10 V-12 V-13",
+			Words: "When faults have ended and what was down runs again, within the bound there is one controller, every partition has a leader in office and its full in-sync " +
+				"set, all replicas agree, every send has ended, every consumer has caught up, and everything can be read back.",
+			When:   "at the end of a run that was not stopped early",
+			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run",
+		},
+		build: func(f *findings) checker { return &convergence{f} },
+	}
+}
+
+// convergence is told at the end; see Suite.converged.
+type convergence struct{ *findings }
+
+func (c *convergence) observe(*event.Event) {}
+
+// converged judges what is still open.
+func (s *Suite) converged(open []string) {
+	f := s.byName("converges-after-heal")
+	f.checked++
+	for _, o := range open {
+		p := s.g.named(o)
+		if why := s.g.never(p); why != "" {
+			f.suspend(p, o+": "+why)
+			continue
+		}
+		f.violate(p, "still open at the end: %s", o)
+	}
+}
+
+// named finds the partition that a line begins with, or mentions.
+func (g *ghost) named(line string) (named *partition) {
+	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ':' || r == ',' })
+	g.each(func(p *partition) {
+		for _, w := range words {
+			if w == p.tp.String() {
+				named = p
+			}
+		}
+	})
+	return named
+}
+
+// never says why a partition may stay as it is for ever (cluster 10.4).
+func (g *ghost) never(p *partition) string {
+	if p == nil || !p.auth.known {
+		return ""
+	}
+	up := 0
+	for _, id := range p.auth.isr {
+		if !g.node(id).down {
+			up++
+		}
+	}
+	running := 0
+	for _, id := range p.assignment {
+		if !g.node(id).down {
+			running++
+		}
+	}
+	switch {
+	case up == 0 && p.auth.leader == kafka.NoNode && !p.topic.Unclean:
+		return fmt.Sprintf("all in-sync replicas %v are down, and the topic allows no unclean election (V-2)", p.auth.isr)
+	case len(p.assignment) > 0 && running < p.minISR() && g.setup.Profile.HWMinISRGate:
+		return fmt.Sprintf("%d of its replicas run, and min.insync.replicas is %d (V-5)", running, p.topic.MinISR)
+	}
+	return ""
+}

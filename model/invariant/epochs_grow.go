@@ -1,0 +1,58 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+)
+
+func epochsGrow() rule {
+	return rule{
+		Info: Info{
+			Name:  "epochs-grow",
+			Rules: "INV-07 I-4",
+			Words: "Partition epochs grow with each committed change and leader epochs with each change of leader; a broker process never accepts a leader " +
+				"epoch twice or one below; controller epochs and broker epochs grow.",
+			When:   "at each of these changes",
+			Broken: "never",
+		},
+		kinds: []event.Kind{event.PartitionChanged, event.BecameLeader, event.BecameFollower, event.ControllerElected, event.BrokerRegistered},
+		build: func(f *findings) checker { return &growing{f} },
+	}
+}
+
+type growing struct{ *findings }
+
+func (c *growing) observe(e *event.Event) {
+	c.checked++
+	p := c.g.ch.p
+	switch e.Kind {
+	case event.PartitionChanged:
+		c.committed(p, &c.g.ch.before, e)
+	case event.BecameLeader, event.BecameFollower:
+		if e.LeaderEpoch <= c.g.ch.epoch {
+			c.violate(p, "%s accepted leader epoch %d after %d", nodeName(e.Node), e.LeaderEpoch, c.g.ch.epoch)
+		}
+		if e.LeaderEpoch > p.auth.epoch && p.auth.known {
+			c.violate(p, "%s accepted leader epoch %d; the committed one is %d", nodeName(e.Node), e.LeaderEpoch, p.auth.epoch)
+		}
+	case event.ControllerElected:
+		if e.ControllerEpoch <= c.g.controllerEpoch {
+			c.violate(nil, "%s was elected controller in epoch %d at %s; there was epoch %d before", nodeName(e.Node), e.ControllerEpoch, e.Time, c.g.controllerEpoch)
+		}
+	case event.BrokerRegistered:
+		if n := c.g.ch.n; e.BrokerEpoch <= n.registered {
+			c.violate(nil, "%s registered with broker epoch %d at %s after %d", nodeName(e.Node), e.BrokerEpoch, e.Time, n.registered)
+		}
+	}
+}
+
+func (c *growing) committed(p *partition, was *authority, e *event.Event) {
+	switch {
+	case !was.known:
+	case e.PartitionEpoch <= was.partitionEpoch:
+		c.violate(p, "partition epoch %d was committed after %d", e.PartitionEpoch, was.partitionEpoch)
+	case e.LeaderEpoch < was.epoch:
+		c.violate(p, "leader epoch %d was committed after %d", e.LeaderEpoch, was.epoch)
+	case e.LeaderEpoch == was.epoch && e.Leader != was.leader:
+		c.violate(p, "the leader changed from %s to %s within epoch %d", nodeName(was.leader), nodeName(e.Leader), e.LeaderEpoch)
+	}
+}

@@ -1,0 +1,255 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// ghost is what happened, as one sees it who reads every event: computed once per
+// event, read by the checkers, never by an actor (bugs 6b).
+type ghost struct {
+	setup  Setup
+	topics []*topic
+	nodes  []node
+	// owners are the controllers by epoch, newest last.
+	owners []owner
+	// controllerEpoch is the highest that a controller had or wrote with.
+	controllerEpoch kafka.ControllerEpoch
+	now             kafka.Nanos
+	ch              change
+}
+
+// change is what the present event did to the ghost. Which fields are set is said
+// beside them; the others are zero.
+type change struct {
+	p *partition // events with TP
+	r *replica   // events of a replica
+	n *node      // events of a broker
+
+	before  authority // PartitionChanged
+	unclean bool      // PartitionChanged: the leader is from outside the in-sync set
+
+	how  match             // BatchAppended
+	at   position          // BatchAppended: where logs part
+	tail kafka.LeaderEpoch // BatchAppended: of the batch before, -1 unknown
+
+	end   kafka.Offset      // of the replica's log before the event
+	hw    kafka.Offset      // before the event
+	epoch kafka.LeaderEpoch // accepted before the event
+	role  replicaRole       // before the event
+
+	load loadResult // ReplicaLoaded, BecameLeader, BecameFollower
+	cut  *incident  // committed batches that a new leader lacks: PartitionChanged, BecameLeader
+
+	sender *sender // events of a producer
+	owner  kafka.NodeID
+	last   kafka.Offset // RecordAcked: last offset acknowledged before
+	lastN  int64        // RecordAcked: highest number acknowledged before
+}
+
+// topic is a topic's setup and partitions.
+type topic struct {
+	Topic
+	parts []*partition // by number
+}
+
+// node is a broker as seen from outside.
+type node struct {
+	id   kafka.NodeID
+	down bool
+	// registered is its newest broker epoch; before those of earlier processes.
+	registered, before kafka.BrokerEpoch
+	// executed is the highest controller epoch that this process obeyed.
+	executed kafka.ControllerEpoch
+}
+
+type owner struct {
+	epoch kafka.ControllerEpoch
+	node  kafka.NodeID
+}
+
+func newGhost(s Setup) *ghost {
+	g := &ghost{setup: s, nodes: make([]node, s.Brokers+1)}
+	for i := range g.nodes {
+		g.nodes[i] = node{id: kafka.NodeID(i), registered: -1, before: -1}
+	}
+	for _, t := range s.Topics {
+		g.topics = append(g.topics, &topic{Topic: t})
+	}
+	return g
+}
+
+// partition finds or begins the ghost of a partition.
+func (g *ghost) partition(tp kafka.TopicPartition) *partition {
+	var t *topic
+	for _, x := range g.topics {
+		if x.Name == tp.Topic {
+			t = x
+			break
+		}
+	}
+	if t == nil {
+		t = &topic{Topic: Topic{Name: tp.Topic, MinISR: 1}}
+		g.topics = append(g.topics, t)
+	}
+	n := int(max(tp.Partition, 0))
+	for len(t.parts) <= n {
+		t.parts = append(t.parts, nil)
+	}
+	if t.parts[n] == nil {
+		t.parts[n] = newPartition(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)}, t)
+	}
+	return t.parts[n]
+}
+
+// each visits every partition, by topic in the order of the setup.
+func (g *ghost) each(visit func(*partition)) {
+	for _, t := range g.topics {
+		for _, p := range t.parts {
+			if p != nil {
+				visit(p)
+			}
+		}
+	}
+}
+
+func (g *ghost) node(id kafka.NodeID) *node {
+	if id < 0 {
+		return &node{id: id, registered: -1, before: -1}
+	}
+	for len(g.nodes) <= int(id) {
+		g.nodes = append(g.nodes, node{id: kafka.NodeID(len(g.nodes)), registered: -1, before: -1})
+	}
+	return &g.nodes[id]
+}
+
+// powerLossText is the reason with which the simulator takes a node's power.
+const powerLossText = "power loss"
+
+// observe takes an event.
+func (g *ghost) observe(e *event.Event) {
+	g.now, g.ch = e.Time, change{}
+	switch e.Kind {
+	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
+		g.process(e)
+	case event.ControllerElected, event.BrokerRegistered, event.ControlWrite, event.ControlExecuted:
+		g.control(e)
+	case event.TopicCreated:
+		g.topicCreated(e.TP.Topic)
+	case event.AssignmentChanged:
+		g.ch.p = g.partition(e.TP)
+		g.ch.p.assignment = e.Replicas
+	case event.PartitionChanged:
+		g.partitionChanged(e)
+	case event.LeaderElected:
+		g.ch.p = g.partition(e.TP)
+	case event.BatchSent, event.RecordAcked, event.RecordFailed:
+		g.ch.p = g.partition(e.TP)
+		g.produced(e)
+	case event.RecordDelivered, event.PositionReset, event.OffsetAnswered, event.ProduceAnswered:
+		g.ch.p = g.partition(e.TP)
+		if e.Kind != event.PositionReset {
+			g.ch.r = g.ch.p.replica(e.Node)
+		}
+	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
+		event.Truncated, event.LogStartRaised, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
+		g.replicaEvent(e)
+	}
+	if g.ch.p != nil {
+		g.ch.p.remember(e)
+	}
+}
+
+// topicCreated forgets an earlier topic of the name.
+func (g *ghost) topicCreated(name string) {
+	for _, t := range g.topics {
+		if t.Name == name {
+			clear(t.parts)
+		}
+	}
+}
+
+// process follows a broker's process.
+func (g *ghost) process(e *event.Event) {
+	id, ok := kafka.ParseBrokerHost(e.Actor)
+	if !ok {
+		return
+	}
+	n := g.node(id)
+	g.ch.n = n
+	n.down = e.Kind != event.NodeBooted
+	if e.Kind == event.NodeBooted {
+		n.before, n.executed = n.registered, 0
+	}
+	how := exited
+	if e.Kind == event.NodeCrashed {
+		how = killed
+		if e.Text == powerLossText {
+			how = powerLost
+		}
+	}
+	g.each(func(p *partition) {
+		r := p.known(id)
+		if r == nil {
+			return
+		}
+		if e.Kind != event.NodeBooted {
+			r.ended(how, e.Time)
+			p.rememberNode(e)
+		}
+		r.loaded = false
+	})
+}
+
+// ended is the end of r's process.
+func (r *replica) ended(how stopKind, at kafka.Nanos) {
+	r.wasLead = r.role == leads || !r.loaded && r.wasLead
+	r.stop, r.stopAt = max(r.stop, how), at
+	r.role, r.epoch, r.maximal, r.isr = noRole, kafka.NoLeaderEpoch, nil, nil
+}
+
+// control follows controllers and what brokers obey.
+func (g *ghost) control(e *event.Event) {
+	n := g.node(e.Node)
+	g.ch.n = n
+	switch e.Kind {
+	case event.ControllerElected:
+		g.ch.owner = g.ownerOf(e.ControllerEpoch)
+		if g.ch.owner == kafka.NoNode {
+			g.owners = append(g.owners, owner{e.ControllerEpoch, e.Node})
+			if len(g.owners) > 64 {
+				g.owners = slices.Delete(g.owners, 0, 1)
+			}
+		}
+	case event.ControlExecuted:
+		g.ch.owner = g.ownerOf(e.ControllerEpoch)
+	}
+}
+
+// controlled ends an event of control: what the checkers compare with is renewed
+// after they have looked.
+func (g *ghost) controlled(e *event.Event) {
+	switch e.Kind {
+	case event.ControllerElected:
+		g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
+	case event.ControlWrite:
+		if e.Flag {
+			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
+		}
+	case event.BrokerRegistered:
+		g.ch.n.registered = max(g.ch.n.registered, e.BrokerEpoch)
+	case event.ControlExecuted:
+		g.ch.n.executed = max(g.ch.n.executed, e.ControllerEpoch)
+	}
+}
+
+func (g *ghost) ownerOf(epoch kafka.ControllerEpoch) kafka.NodeID {
+	for i := len(g.owners) - 1; i >= 0; i-- {
+		if g.owners[i].epoch == epoch {
+			return g.owners[i].node
+		}
+	}
+	return kafka.NoNode
+}

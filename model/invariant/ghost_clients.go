@@ -1,0 +1,169 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// lifeShift: a producer numbers the records of its n-th life from (n-1) << 40 on
+// (client.Producer).
+const lifeShift = 40
+
+// sender is one life of a producer, as far as it sends to one partition. Numbers
+// are those of its records.
+type sender struct {
+	producer int32
+	life     int64
+	acks     int8
+	// open counts the records sent and neither acknowledged nor failed. pipelined: a
+	// batch was sent while another was open, so that order is not promised.
+	open      int64
+	pipelined bool
+
+	sent, acked, unknown, refused intervals
+	// lastN and last are the highest number acknowledged and the offset behind it.
+	lastN int64
+	last  kafka.Offset
+
+	// present is what the final read found, top its highest number so far.
+	present intervals
+	top     int64
+}
+
+// sender finds or begins the sender of a record number.
+func (p *partition) sender(producer int32, number int64) *sender {
+	life := number >> lifeShift
+	for i := len(p.senders) - 1; i >= 0; i-- {
+		if s := p.senders[i]; s.producer == producer && s.life == life {
+			return s
+		}
+	}
+	s := &sender{producer: producer, life: life, lastN: -1, last: kafka.NoOffset, top: -1}
+	p.senders = append(p.senders, s)
+	return s
+}
+
+// knownSender is nil if the producer never sent to the partition in that life.
+func (p *partition) knownSender(producer int32, number int64) *sender {
+	for i := len(p.senders) - 1; i >= 0; i-- {
+		if s := p.senders[i]; s.producer == producer && s.life == number>>lifeShift {
+			return s
+		}
+	}
+	return nil
+}
+
+// produced takes what a producer noted.
+func (g *ghost) produced(e *event.Event) {
+	p := g.ch.p
+	if e.First < 0 {
+		return // failed before it had a number
+	}
+	s := p.sender(e.Producer, e.First)
+	g.ch.sender = s
+	end := e.First + int64(e.Count)
+	switch e.Kind {
+	case event.BatchSent:
+		s.pipelined = s.pipelined || s.open > 0
+		s.open += int64(e.Count)
+		s.sent.add(e.First, end)
+		return
+	case event.RecordAcked:
+		g.ch.last, g.ch.lastN = s.last, s.lastN
+		s.acks = e.Acks
+		if e.Acks == 0 {
+			break
+		}
+		s.acked.add(e.First, end)
+		if e.First > s.lastN {
+			s.lastN, s.last = end-1, e.Last
+		}
+		if e.Base >= 0 {
+			p.acks.add(ack{sender: s, first: e.First, base: e.Base, at: e.Time, count: e.Count})
+			if e.Acks == allISR {
+				p.ackedEnd = max(p.ackedEnd, e.Last+1)
+			}
+		}
+	case event.RecordFailed:
+		s.acks = e.Acks
+		if e.Flag {
+			s.unknown.add(e.First, end)
+		} else {
+			s.refused.add(e.First, end)
+		}
+	}
+	if s.open > 0 && s.sent.has(e.First, end) {
+		s.open -= int64(e.Count)
+	}
+}
+
+// allISR is acks=all.
+const allISR int8 = -1
+
+// ack is an acknowledged batch whose offset is known.
+type ack struct {
+	sender *sender
+	first  int64
+	base   kafka.Offset
+	at     kafka.Nanos
+	count  int32
+}
+
+// ledger remembers the last acknowledgements, a bounded number.
+type ledger struct {
+	ring []ack
+	next int
+}
+
+const keptAcks = 4096
+
+func (l *ledger) add(a ack) {
+	if len(l.ring) < keptAcks {
+		l.ring = append(l.ring, a)
+		return
+	}
+	l.ring[l.next] = a
+	l.next = (l.next + 1) % keptAcks
+}
+
+// of finds the acknowledgement of a record, nil if it is forgotten or had no offset.
+func (l *ledger) of(s *sender, number int64) *ack {
+	for i := range l.ring {
+		if a := &l.ring[i]; a.sender == s && a.first <= number && number < a.first+int64(a.count) {
+			return a
+		}
+	}
+	return nil
+}
+
+// reader is a consumer's place in a partition.
+type reader struct {
+	actor    string
+	position kafka.Offset
+}
+
+// reader finds or begins a consumer's place; its position is NoOffset until known.
+func (p *partition) reader(actor string) *reader {
+	for _, r := range p.readers {
+		if r.actor == actor {
+			return r
+		}
+	}
+	r := &reader{actor: actor, position: kafka.NoOffset}
+	p.readers = append(p.readers, r)
+	return r
+}
+
+// answer is the highest end that leaders of an epoch named.
+type answer struct {
+	epoch  kafka.LeaderEpoch
+	offset kafka.Offset
+}
+
+// readBack is the state of the final read of a partition.
+type readBack struct {
+	started    bool
+	next       kafka.Offset
+	hash       uint64 // of the forgotten chunk that is being read
+	duplicated int64
+}

@@ -1,0 +1,266 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// authority is the committed state of a partition: what ZooKeeper holds.
+type authority struct {
+	known          bool
+	leader         kafka.NodeID
+	epoch          kafka.LeaderEpoch
+	partitionEpoch kafka.PartitionEpoch
+	isr            []kafka.NodeID
+	// unclean: the leader came from outside the in-sync set, as the topic allows.
+	unclean bool
+}
+
+// office is who led in an epoch.
+type office struct {
+	epoch kafka.LeaderEpoch
+	node  kafka.NodeID
+}
+
+// partition is the ghost of one partition.
+type partition struct {
+	tp         kafka.TopicPartition
+	topic      *topic
+	assignment []kafka.NodeID
+	auth       authority
+	// chosen are the leaders by epoch as committed, took those as brokers took
+	// office; newest last, bounded.
+	chosen, took []office
+	replicas     []*replica
+
+	root       *branch
+	branches   []*branch // without the root, oldest first
+	chunks     []chunkRef
+	blanks     []*branch
+	blankTails []*replica
+
+	// committed is the longest prefix that was below the high watermark of a broker
+	// that was the authoritative leader at that moment (C of bugs 6b).
+	committed position
+	// incidents are what may excuse a loss, oldest first, bounded.
+	incidents []*incident
+	elections int // changes of leader
+
+	senders  []*sender
+	acks     ledger
+	readers  []*reader
+	answers  []answer
+	readEnd  kafka.Offset // highest offset delivered + 1
+	ackedEnd kafka.Offset // highest offset acknowledged with acks=all + 1
+	back     readBack
+
+	story   story
+	reports [maxInvariants]uint8
+}
+
+func newPartition(tp kafka.TopicPartition, t *topic) *partition {
+	root := &branch{epoch: kafka.NoLeaderEpoch}
+	return &partition{tp: tp, topic: t, root: root, committed: position{b: root},
+		auth: authority{leader: kafka.NoNode, epoch: kafka.NoLeaderEpoch, partitionEpoch: -1}}
+}
+
+// known is the replica on a node, nil if nothing was noted of it.
+func (p *partition) known(id kafka.NodeID) *replica {
+	for _, r := range p.replicas {
+		if r.node == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// replica finds or begins the replica on a node.
+func (p *partition) replica(id kafka.NodeID) *replica {
+	if r := p.known(id); r != nil {
+		return r
+	}
+	r := newReplica(id, p.root)
+	p.replicas = append(p.replicas, r)
+	return r
+}
+
+// minISR is the effective min.insync.replicas (L-7).
+func (p *partition) minISR() int {
+	if n := len(p.assignment); n > 0 {
+		return min(p.topic.MinISR, n)
+	}
+	return p.topic.MinISR
+}
+
+// inOffice reports whether r leads in the committed epoch.
+func (p *partition) inOffice(r *replica) bool {
+	return r.role == leads && p.auth.leader == r.node && p.auth.epoch == r.epoch
+}
+
+// incumbent is the replica that leads in the committed epoch and has taken office;
+// nil if there is none.
+func (p *partition) incumbent() *replica {
+	if r := p.known(p.auth.leader); r != nil && p.inOffice(r) {
+		return r
+	}
+	return nil
+}
+
+const keptOffices = 64
+
+func remember(list []office, o office) []office {
+	if len(list) >= keptOffices {
+		list = slices.Delete(list, 0, 1)
+	}
+	return append(list, o)
+}
+
+// holder is who led in an epoch, NoNode if that is not remembered.
+func holder(list []office, epoch kafka.LeaderEpoch) kafka.NodeID {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].epoch == epoch {
+			return list[i].node
+		}
+	}
+	return kafka.NoNode
+}
+
+// partitionChanged takes a committed state.
+func (g *ghost) partitionChanged(e *event.Event) {
+	p := g.partition(e.TP)
+	g.ch.p, g.ch.before = p, p.auth
+	was := p.auth
+	unclean := was.known && e.Leader != kafka.NoNode && e.Leader != was.leader && !slices.Contains(was.isr, e.Leader)
+	g.ch.unclean = unclean
+	unclean = unclean && p.topic.Unclean
+	if was.known && e.Leader != was.leader {
+		p.elections++
+	}
+	p.auth = authority{known: true, leader: e.Leader, epoch: e.LeaderEpoch, partitionEpoch: e.PartitionEpoch, isr: e.ISR,
+		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch}
+	if !unclean {
+		return
+	}
+	r := p.known(e.Leader)
+	if r == nil {
+		r = newReplica(e.Leader, p.root)
+	}
+	if g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch); g.ch.cut == nil {
+		// What the old leader, cut off, goes on to acknowledge is lost all the same.
+		end := p.committed.end
+		p.happened(&incident{kind: uncleanCut, at: e.Time, node: e.Leader, epoch: e.LeaderEpoch, from: end, to: end, held: p.committed})
+	}
+}
+
+// chose ends PartitionChanged: the checkers have seen who was chosen before.
+func (p *partition) chose(e *event.Event) {
+	if e.Leader != kafka.NoNode && holder(p.chosen, e.LeaderEpoch) == kafka.NoNode {
+		p.chosen = remember(p.chosen, office{e.LeaderEpoch, e.Leader})
+	}
+}
+
+// replicaEvent takes an event of one replica.
+func (g *ghost) replicaEvent(e *event.Event) {
+	p := g.partition(e.TP)
+	r := p.replica(e.Node)
+	g.ch.p, g.ch.r = p, r
+	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role = r.reach(), r.hw, r.epoch, r.role
+	switch e.Kind {
+	case event.BatchAppended:
+		g.ch.tail = r.log.b.epoch
+		g.ch.how, g.ch.at = p.append(r, entry{e.Base, e.CRC, uint32(e.Last - e.Base + 1)}, e.LeaderEpoch, e.Flag)
+	case event.LEOPublished:
+		r.published = e.LEO
+	case event.HighWatermark:
+		r.hw, r.published = e.HW, e.LEO
+		r.topHW = max(r.topHW, e.HW)
+		if e.Flag {
+			r.isr, r.maximal = e.ISR, e.MaximalISR
+			g.commit(p, r, e.HW)
+		}
+		r.madeGood(p)
+	case event.ReplicaLoaded:
+		g.loaded(p, r, e.LEO, !e.Flag)
+		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
+	case event.BecameLeader, event.BecameFollower:
+		g.tookRole(p, r, e)
+	case event.ReplicaStopped:
+		r.role, r.epoch, r.maximal, r.isr = noRole, kafka.NoLeaderEpoch, nil, nil
+		if e.Flag {
+			r.forget(p.root)
+		}
+	case event.Truncated:
+		r.truncated(e.Offset, p.root)
+		r.hw = e.HW
+	case event.LogStartRaised:
+		r.logStart = e.LogStart
+	case event.IsrProposed:
+		r.maximal = e.MaximalISR
+	case event.IsrCommitted:
+		r.isr, r.maximal = e.ISR, e.ISR
+	}
+}
+
+// tookRole takes BecameLeader and BecameFollower. A replica that gets a role in a
+// process which did not load it has an empty log: its directory is gone.
+func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
+	if !r.loaded {
+		g.loaded(p, r, e.LEO, false)
+		g.ch.load.implicit = true
+	}
+	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
+	r.epoch = e.LeaderEpoch
+	if e.Kind == event.BecameFollower {
+		r.role, r.isr, r.maximal = follows, nil, nil
+		return
+	}
+	r.role, r.isr, r.maximal = leads, e.ISR, e.ISR
+	if !p.inOffice(r) {
+		return
+	}
+	g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch)
+	for _, i := range p.incidents {
+		if i.kind == lossy && i.node == r.node && !i.led {
+			i.led = true
+		}
+	}
+}
+
+// tookOffice ends BecameLeader: the checkers have seen who had the epoch before.
+func (p *partition) tookOffice(e *event.Event) {
+	if holder(p.took, e.LeaderEpoch) == kafka.NoNode {
+		p.took = remember(p.took, office{e.LeaderEpoch, e.Node})
+	}
+}
+
+// commit moves the committed prefix to the high watermark of an incumbent.
+func (g *ghost) commit(p *partition, r *replica, hw kafka.Offset) {
+	if hw > p.committed.end && p.inOffice(r) {
+		p.committed = r.log.at(hw)
+	}
+}
+
+func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
+	held := r.log
+	g.ch.load = r.load(end, clean)
+	if r.blankEnd > r.log.end {
+		p.blankTails = append(p.blankTails, r)
+	}
+	if g.ch.load.stop != powerLost || r.log.end >= held.end {
+		return
+	}
+	i := &incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: r.log.end, to: held.end, held: held}
+	if r.lost != nil && r.lost.to > i.to { // what it lost before and had not fetched again
+		i.to, i.held = r.lost.to, r.lost.held
+	}
+	r.lost = p.happened(i)
+}
+
+// madeGood forgets a loss when the replica has all that was committed again.
+func (r *replica) madeGood(p *partition) {
+	if r.lost != nil && r.agrees(p.committed) >= p.committed.end && r.reach() >= min(r.lost.to, p.committed.end) {
+		r.lost = nil
+	}
+}

@@ -1,0 +1,166 @@
+package invariant
+
+import "github.com/simkafka/simkafka/model/kafka"
+
+// replicaRole is what a broker is for a partition.
+type replicaRole uint8
+
+const (
+	noRole replicaRole = iota
+	leads
+	follows
+)
+
+// stopKind is how a broker's process ended.
+type stopKind uint8
+
+const (
+	running stopKind = iota
+	exited           // by itself
+	killed           // the page cache stays
+	powerLost
+)
+
+// replica is what is known of one copy of a partition.
+type replica struct {
+	node kafka.NodeID
+	// log is what it holds as far as noted. next is the index in log.b of the batch
+	// that would follow.
+	log  position
+	next int
+	// blankEnd: beyond log.end the log goes on to here with bytes that nobody noted (a
+	// crash inside an append); not above log.end if there are none.
+	blankEnd kafka.Offset
+	// floor: the log was emptied and begins here; NoOffset otherwise.
+	floor kafka.Offset
+
+	logStart, hw, published kafka.Offset
+	// topHW is the highest HW that it ever had.
+	topHW kafka.Offset
+	// epoch is the leader epoch that its process accepted last.
+	epoch   kafka.LeaderEpoch
+	role    replicaRole
+	maximal []kafka.NodeID // leader only; nil = not known
+	isr     []kafka.NodeID
+
+	loaded  bool     // its log is open
+	stop    stopKind // of its process; running while it runs
+	stopAt  kafka.Nanos
+	wasLead bool // role when the process ended
+
+	// durable is what a power loss must leave, as far as events tell: what a clean
+	// stop or an earlier power loss left. cut is the lowest end to which it was
+	// truncated since: a power loss may bring back what had been there.
+	durable, cut kafka.Offset
+	// lost is the last loss of unsynced data that was not made good yet.
+	lost *incident
+	// peaks are logs that it had before it was cut, newest last.
+	peaks [4]position
+}
+
+func newReplica(node kafka.NodeID, root *branch) *replica {
+	return &replica{node: node, log: position{root, root.end}, floor: kafka.NoOffset, epoch: kafka.NoLeaderEpoch,
+		durable: 0, cut: kafka.Offset(kafka.Forever)}
+}
+
+// reach is the log end offset: exclusive.
+func (r *replica) reach() kafka.Offset { return max(r.log.end, r.blankEnd) }
+
+// agrees is how far the replica's log is that of x, up to x.end. What is not known
+// of it counts as equal.
+func (r *replica) agrees(x position) kafka.Offset {
+	if r.log.b == x.b && r.log.end >= x.end {
+		return x.end
+	}
+	if r.floor != kafka.NoOffset {
+		return min(r.floor, x.end)
+	}
+	at := meet(r.log, x).end
+	if at == r.log.end && r.blankEnd > at {
+		at = min(r.blankEnd, x.end)
+	}
+	return at
+}
+
+// had reports whether the replica has or had, before it was cut, all of x.
+func (r *replica) had(x position) bool {
+	if r.agrees(x) >= x.end {
+		return true
+	}
+	for _, p := range r.peaks {
+		if p.b != nil && meet(p, x).end >= x.end {
+			return true
+		}
+	}
+	return r.lost != nil && meet(r.lost.held, x).end >= x.end
+}
+
+// rewind cuts the known log at to.
+func (r *replica) rewind(to kafka.Offset) {
+	if to >= r.log.end {
+		return
+	}
+	copy(r.peaks[:], r.peaks[1:])
+	r.peaks[len(r.peaks)-1] = r.log
+	r.log = r.log.at(to)
+	_, r.next, _ = r.log.b.find(to)
+}
+
+// truncated takes a noted truncation.
+func (r *replica) truncated(to kafka.Offset, root *branch) {
+	r.cut, r.durable = min(r.cut, to), min(r.durable, to)
+	if to > r.reach() {
+		r.rewind(root.end)
+		r.log, r.next, r.floor = position{root, to}, 0, to
+	} else {
+		r.rewind(to)
+		if to == r.logStart && to > 0 {
+			r.floor = to
+		}
+	}
+	r.blankEnd = min(r.blankEnd, to)
+	r.published, r.logStart = to, min(r.logStart, to)
+}
+
+// loadResult compares what a broker found on its disk with what was known of it.
+type loadResult struct {
+	happened bool
+	implicit bool // no log was loaded, and a new one appeared with a role
+	stop     stopKind
+	clean    bool
+	wasLead  bool
+	before   kafka.Offset // log end as known
+	durable  kafka.Offset
+	after    kafka.Offset
+	torn     bool // after is not the end of a batch
+}
+
+// load takes a log that was opened with this end. clean is what the broker says.
+func (r *replica) load(end kafka.Offset, clean bool) loadResult {
+	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, after: end}
+	known := min(end, r.log.end)
+	if l.stop == powerLost {
+		known = min(known, r.cut) // above, the bytes may be older ones
+	}
+	if known < r.log.end && known == end {
+		e, _, how := r.log.holding(known).find(known)
+		l.torn = how == found && e.base != known
+	}
+	r.rewind(known)
+	r.blankEnd = end
+	switch {
+	case l.stop == powerLost:
+		r.durable, r.cut = end, kafka.Offset(kafka.Forever)
+	case l.stop == exited && clean:
+		r.durable, r.cut = end, kafka.Offset(kafka.Forever)
+	}
+	r.loaded, r.published, r.floor, r.stop = true, end, kafka.NoOffset, running
+	return l
+}
+
+// forget empties a replica whose log was deleted.
+func (r *replica) forget(root *branch) {
+	node, top := r.node, r.topHW
+	*r = *newReplica(node, root)
+	r.topHW, r.loaded = top, true
+}

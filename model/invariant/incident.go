@@ -1,0 +1,148 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// incidentKind says what happened that may excuse a loss.
+type incidentKind uint8
+
+const (
+	// lossy: a replica came back from a power loss without data that it had held.
+	lossy incidentKind = iota
+	// uncleanCut, lossyCut, bareCut: a leader took office without a part of what was
+	// committed. It was elected from outside the in-sync set; or it had lost that part
+	// in a power loss; or nothing excuses it.
+	uncleanCut
+	lossyCut
+	bareCut
+)
+
+// incident is one of these.
+type incident struct {
+	kind  incidentKind
+	at    kafka.Nanos // lossy: when the power was lost
+	node  kafka.NodeID
+	epoch kafka.LeaderEpoch
+	// from is the first offset lost, to the end before: exclusive.
+	from, to kafka.Offset
+	// held is the log that had them.
+	held position
+	// cause is the lossy incident behind a lossyCut.
+	cause *incident
+	// led: after a lossy incident the node was elected.
+	led bool
+}
+
+const keptIncidents = 256
+
+// happened enters an incident; of very many the first are kept.
+func (p *partition) happened(i *incident) *incident {
+	if len(p.incidents) < keptIncidents {
+		p.incidents = append(p.incidents, i)
+	}
+	return i
+}
+
+// maybeCut compares the log of a leader that takes office in epoch with what was
+// committed. If it lacks a part, that part is lost from now on: the committed prefix
+// is cut, and an incident tells why. It returns nil if the leader is complete.
+func (g *ghost) maybeCut(p *partition, r *replica, epoch kafka.LeaderEpoch) *incident {
+	at := r.agrees(p.committed)
+	if at >= p.committed.end {
+		return nil
+	}
+	i := &incident{kind: bareCut, at: g.now, node: r.node, epoch: epoch, from: at, to: p.committed.end, held: p.committed}
+	switch {
+	case p.auth.unclean && p.auth.epoch == epoch:
+		i.kind = uncleanCut
+	case r.lost != nil && r.lost.from <= at && at < r.lost.to:
+		i.kind, i.cause = lossyCut, r.lost
+	case p.committed.excused(at) || r.log.excused(at):
+		i.kind = lossyCut
+		for _, c := range p.incidents {
+			if c.kind == lossy && c.from <= at && at < c.to {
+				i.cause = c
+			}
+		}
+	}
+	p.committed = p.committed.at(at)
+	if m := meet(p.committed, r.log); m.end == at {
+		p.committed = m
+	}
+	return p.happened(i)
+}
+
+// lacks reports how far the log of a member of the in-sync set reaches into x, and
+// what excuses it if that is not all of it (10.2 U and P).
+func (p *partition) lacks(id kafka.NodeID, x position) (at kafka.Offset, why string, lacks bool) {
+	r := p.known(id)
+	switch {
+	case r == nil && x.end == p.root.end:
+		return x.end, "", false
+	case r == nil:
+		return p.root.end, "", true
+	case !r.loaded && r.stop == powerLost:
+		return x.end, "", false // nobody knows what its disk holds
+	}
+	at = r.agrees(x)
+	if at >= x.end {
+		return at, "", false
+	}
+	return at, p.excuse(r, x, at), true
+}
+
+// excuse says why r may lack what x has from at on; "" is no excuse.
+func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
+	switch {
+	case r.lost != nil && r.lost.from <= at && at < r.lost.to:
+		return r.lost.String()
+	case x.excused(at) || r.log.excused(at):
+		return fmt.Sprintf("a leader lost unsynced records and led the same epoch again, from offset %d (A-13)", at)
+	}
+	if meet(x, p.committed).end == x.end {
+		return ""
+	}
+	for _, i := range p.incidents { // x belongs to a leader that was replaced
+		if (i.kind == uncleanCut || i.kind == lossyCut) && x.b.epoch < i.epoch && i.from <= at {
+			return i.String()
+		}
+	}
+	return ""
+}
+
+// String tells the incident without its partition and offsets, so that equal ones of
+// several partitions read the same.
+func (i *incident) String() string {
+	broker := kafka.BrokerHost(i.node)
+	switch i.kind {
+	case lossy:
+		return fmt.Sprintf("%s lost unsynced records in a power loss at %s", broker, i.at)
+	case uncleanCut:
+		return fmt.Sprintf("unclean election of %s in epoch %d at %s", broker, i.epoch, i.at)
+	case lossyCut:
+		if i.cause != nil && i.cause.node != i.node {
+			return fmt.Sprintf("%s led epoch %d from %s on without records that %s", broker, i.epoch, i.at, i.cause)
+		}
+		return fmt.Sprintf("%s lost unsynced records in a power loss and led epoch %d from %s on", broker, i.epoch, i.at)
+	}
+	return fmt.Sprintf("%s led epoch %d from %s on although it lacked committed records", broker, i.epoch, i.at)
+}
+
+// losers names the nodes of several lossy incidents, each with its time.
+func losers(list []*incident) string {
+	var parts []string
+	var nodes []kafka.NodeID
+	for _, i := range list {
+		if !slices.Contains(nodes, i.node) {
+			nodes = append(nodes, i.node)
+			parts = append(parts, fmt.Sprintf("%s (at %s)", kafka.BrokerHost(i.node), i.at))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,59 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func orderPreserved() rule {
+	return rule{
+		Info: Info{
+			Name:  "order-preserved",
+			Rules: "INV-15 T-01",
+			Words: "Records that a producer sent to a partition one batch at a time, acknowledged with acks=all, are acknowledged and stand in the log in the order of sending.",
+			When:  "at each acknowledgement; for each batch of the final read",
+			Broken: "several batches in flight without idempotence (the producer then promises no order); a second copy that a retry made; " +
+				"committed records lost in an allowed unclean election or power loss",
+		},
+		kinds: []event.Kind{event.RecordAcked},
+		build: func(f *findings) checker { return &order{f} },
+	}
+}
+
+type order struct{ *findings }
+
+func (c *order) observe(e *event.Event) {
+	s := c.g.ch.sender
+	if s == nil || s.pipelined || e.Acks != allISR || e.Base < 0 || c.g.ch.lastN < 0 || c.g.ch.last == kafka.NoOffset {
+		return
+	}
+	c.checked++
+	p := c.g.ch.p
+	if e.First > c.g.ch.lastN && e.Base > c.g.ch.last {
+		return
+	}
+	if why := p.fellBack(e.Base); why != "" {
+		c.suspend(p, why)
+		return
+	}
+	c.violate(p, "producer %d had record %d acknowledged at offset %d at %s, after record %d at offset %d", e.Producer, e.First, e.Base, e.Time,
+		c.g.ch.lastN, c.g.ch.last)
+}
+
+// readBack: an acknowledged record stands behind no later one, unless it is a
+// second copy.
+func (c *order) readBack(b *readBatch) {
+	s := b.sender
+	if s == nil || s.pipelined || s.acks != allISR {
+		return
+	}
+	c.checked++
+	if b.number > b.top || b.fresh == 0 || s.acked.count(b.number, b.number+b.count) == 0 {
+		return
+	}
+	if why := b.p.fellBack(b.entry.base); why != "" {
+		c.suspend(b.p, why)
+		return
+	}
+	c.violate(b.p, "the log has record %d of producer %d at offset %d for the first time, behind record %d", b.number, b.producer, b.entry.base, b.top)
+}

@@ -1,0 +1,46 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+)
+
+func recoveryKeepsPrefix() rule {
+	return rule{
+		Info: Info{
+			Name:  "recovery-keeps-prefix",
+			Rules: "INV-11 I-29",
+			Words: "A log that is opened again is a prefix, in whole batches, of what was appended: all of it after a clean stop, or after a kill of a leader; " +
+				"after a power loss at least what an earlier clean stop or power loss had left.",
+			When:   "at each opening of a log",
+			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it",
+		},
+		kinds: []event.Kind{event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
+		build: func(f *findings) checker { return &recovery{f} },
+	}
+}
+
+type recovery struct{ *findings }
+
+func (c *recovery) observe(e *event.Event) {
+	l := &c.g.ch.load
+	if !l.happened {
+		return
+	}
+	c.checked++
+	p, r := c.g.ch.p, c.g.ch.r
+	switch {
+	case l.torn:
+		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
+	case l.stop == powerLost && l.after < l.durable:
+		c.violate(p, "the log of %s was opened with end %d after a power loss; up to %d it had been on the medium", nodeName(r.node), l.after, l.durable)
+	case l.stop == exited && l.clean && l.after != l.before:
+		c.violate(p, "the log of %s was opened with end %d after a clean stop; it had ended at %d", nodeName(r.node), l.after, l.before)
+	case (l.stop == killed || l.stop == exited) && l.wasLead && l.after < l.before:
+		c.violate(p, "the log of %s, which led, was opened with end %d after its process died; it had ended at %d and the page cache was kept",
+			nodeName(r.node), l.after, l.before)
+	case l.implicit && l.stop != powerLost && l.before > 0:
+		c.violate(p, "the log of %s, which had ended at %d, was gone after its process died", nodeName(r.node), l.before)
+	case l.stop == running && !l.implicit && l.after > l.before:
+		c.violate(p, "the log of %s was opened with end %d; nothing was appended beyond %d", nodeName(r.node), l.after, l.before)
+	}
+}
