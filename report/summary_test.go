@@ -1,0 +1,162 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with testdata/name.
+func golden(t *testing.T, name string, write func(io.Writer) error) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%s differs; rewrite with -update and review. Now:\n%s", file, b.String())
+	}
+}
+
+func summary(t *testing.T, r *outcome.Result, o SummaryOptions) string {
+	t.Helper()
+	var b strings.Builder
+	if err := WriteSummary(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestSummaryGolden(t *testing.T) {
+	for name, r := range map[string]*outcome.Result{"pass": crashRun(), "expected-loss": lossRun(), "violated": violatedRun(), "busy": busyRun()} {
+		golden(t, "summary-"+name+".txt", func(w io.Writer) error {
+			return WriteSummary(w, r, SummaryOptions{Replay: fmt.Sprintf("simkafka run %s --seed %d", r.Scenario, r.Seed), Out: "out/" + r.Scenario + "-1"})
+		})
+	}
+}
+
+func TestTimelineGolden(t *testing.T) {
+	golden(t, "timeline.txt", func(w io.Writer) error { return WriteTimeline(w, crashRun()) })
+}
+
+func TestSummaryFitsEightyColumns(t *testing.T) {
+	for _, r := range []*outcome.Result{crashRun(), lossRun(), violatedRun(), busyRun()} {
+		for _, line := range strings.Split(summary(t, r, SummaryOptions{Replay: "simkafka run x --seed 1"}), "\n") {
+			if displayWidth(line) > 80 {
+				t.Errorf("%s: %d columns: %q", r.Scenario, displayWidth(line), line)
+			}
+		}
+	}
+}
+
+// TestStoriesFitOneScreen: at most 40 lines at 100 columns, however much there is
+// to tell (interface U14).
+func TestStoriesFitOneScreen(t *testing.T) {
+	r := violatedRun()
+	v := r.Violations[0]
+	for i := range 30 {
+		v.Facts = append(v.Facts, strings.Repeat(fmt.Sprintf("fact %d ", i), 20))
+	}
+	v.What = strings.Repeat("what happened ", 60)
+	r.Violations = []outcome.Violation{v, v, v, v, v}
+	text := summary(t, r, SummaryOptions{Style: Style{Width: 100}, Replay: "simkafka run x --seed 1"})
+	from := strings.Index(text, "\n  invariant ")
+	to := strings.Index(text, "\nfaults\n")
+	if lines := strings.Count(text[from:to], "\n"); lines > storyLines {
+		t.Errorf("%d lines:\n%s", lines, text[from:to])
+	}
+	for _, want := range []string{"simkafka run x --seed 1 --until 41.207s", "more; result.json has all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing from\n%s", want, text)
+		}
+	}
+}
+
+func TestReplayOfAFinalViolationRunsToTheEnd(t *testing.T) {
+	r := violatedRun()
+	r.Violations[0].At = r.End
+	text := summary(t, r, SummaryOptions{Replay: "simkafka run x --seed 1"})
+	if strings.Contains(text, "--until") {
+		t.Errorf("a violation found at the end was given a time to stop at:\n%s", text)
+	}
+}
+
+// TestTimelineIsShort: a run of any length is told in maxLines lines, and what is
+// left out is counted.
+func TestTimelineIsShort(t *testing.T) {
+	r := crashRun()
+	for i := range 3000 {
+		at := kafka.Nanos(i) * 7 * ms
+		e := event.Event{Time: at, Actor: kafka.BrokerHost(kafka.NodeID(i%5 + 1)), Kind: event.Kind(1 + i%int(event.NumKinds-1)),
+			TP: kafka.TopicPartition{Topic: "orders", Partition: int32(i % 40)}, Text: fmt.Sprint("t", i)}
+		r.Timeline = append(r.Timeline, e)
+	}
+	lines, hidden := condense(r)
+	if len(lines) > maxLines || hidden == 0 {
+		t.Errorf("%d lines, %d hidden", len(lines), hidden)
+	}
+}
+
+func TestEqualFactsShareALine(t *testing.T) {
+	r := &outcome.Result{}
+	for i := range 12 {
+		r.Timeline = append(r.Timeline, event.Event{Time: s, Actor: "broker-2", Kind: event.LeaderElected, Leader: 3,
+			TP: kafka.TopicPartition{Topic: "orders", Partition: int32(i)}})
+	}
+	lines, hidden := condense(r)
+	if len(lines) != 1 || hidden != 0 {
+		t.Fatalf("%d lines, %d hidden", len(lines), hidden)
+	}
+	if _, what := lines[0].text(); what != "orders-0, orders-1, orders-2 and 9 more: elects broker-3" {
+		t.Errorf("it says %q", what)
+	}
+}
+
+// TestEveryKindOfFactHasWords: no fact is printed by its bare kind.
+func TestEveryKindOfFactHasWords(t *testing.T) {
+	for k := event.Kind(1); k < event.NumKinds; k++ {
+		if phrases[k] == nil {
+			t.Errorf("%s has no phrase", k)
+			continue
+		}
+		if e := (event.Event{Kind: k, Text: "why"}); phrase(&e) == k.String() {
+			t.Errorf("%s is its own phrase", k)
+		}
+	}
+}
+
+func TestColoursOnlyWhenAllowed(t *testing.T) {
+	if text := summary(t, violatedRun(), SummaryOptions{}); strings.Contains(text, "\x1b") {
+		t.Error("colours without being asked for")
+	}
+	if text := summary(t, violatedRun(), SummaryOptions{Style: Style{Color: true}}); !strings.Contains(text, "\x1b[1;31mFAIL\x1b[0m") {
+		t.Error("no colour although asked for")
+	}
+}
+
+func TestEmptyResultHasASummary(t *testing.T) {
+	if text := summary(t, &outcome.Result{Verdict: outcome.Inconclusive, Settled: -1}, SummaryOptions{}); !strings.HasPrefix(text, "INCONCLUSIVE") {
+		t.Errorf("got %q", text)
+	}
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/outcome"
+)
+
+// states of an invariant, as outcome.InvariantState spells them, in the order in
+// which the summary counts them.
+var states = [...]struct{ state, words string }{
+	{"violated", "violated"}, {"held", "held"}, {"suspended", "suspended"}, {"not-exercised", "not exercised"},
+}
+
+func (p *printer) invariants() {
+	if len(p.r.Invariants) == 0 {
+		return
+	}
+	p.head("invariants")
+	var parts []string
+	for _, s := range states {
+		n := 0
+		for i := range p.r.Invariants {
+			if p.r.Invariants[i].State == s.state {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s.words))
+		}
+	}
+	p.printf("  %s\n", strings.Join(parts, ", "))
+	for i := range p.r.Invariants {
+		switch v := &p.r.Invariants[i]; v.State {
+		case "violated":
+			p.wrapped("  "+p.style.bad("violated")+"   ", "             ", fmt.Sprintf("%s (%s): %s", v.Name, v.Rules, v.Words))
+		case "suspended":
+			p.wrapped("  "+p.style.warn("suspended")+"  ", "             ", because(v.Name, v.Note))
+		}
+	}
+}
+
+func (p *printer) expectations() {
+	if len(p.r.Metrics) == 0 {
+		return
+	}
+	p.head("expectations")
+	for i := range p.r.Metrics {
+		m := &p.r.Metrics[i]
+		word := p.style.good("holds")
+		if !m.Held {
+			word = p.style.bad("FAILS")
+		}
+		p.printf("  %s  %s  (%s)\n", word, m.Source, m.Value)
+	}
+}
+
+// storyLines bounds the violations' part of the summary (interface U14).
+const storyLines = 40
+
+// violations tells each violation as a story. The first ones get their last
+// events; what does not fit in storyLines is only counted.
+func (p *printer) violations() {
+	left := storyLines
+	for i := range p.r.Violations {
+		lines := p.story(&p.r.Violations[i], left-2)
+		if len(lines) > left-2 {
+			p.printf("\n  %s more; result.json has all\n", plural(int64(len(p.r.Violations)-i), "violation"))
+			return
+		}
+		left -= len(lines) + 1
+		p.printf("\n%s\n", strings.Join(lines, "\n"))
+	}
+}
+
+// maxRecent is how many of the last events a story shows.
+const maxRecent = 10
+
+// story is a violation in at most limit lines, if that can be: events go first,
+// then facts.
+func (p *printer) story(v *outcome.Violation, limit int) []string {
+	word := p.style.bad("VIOLATED")
+	if p.r.Verdict == outcome.Pass { // only what the scenario demands leaves the verdict a pass
+		word = p.style.warn("VIOLATED, as the scenario expects,")
+	}
+	head := []string{fmt.Sprintf("  invariant %s   %s at %s%s", p.style.bold(v.Invariant), word, moment(v.At), p.partitionOf(v))}
+	head = append(head, p.block("    rule     ", p.rule(v.Invariant))...)
+	head = append(head, p.block("    what     ", v.What)...)
+	var tail []string
+	if p.o.Replay != "" {
+		tail = append(tail, "    replay   "+p.replay(v))
+	}
+	facts := p.facts(v, limit-len(head)-len(tail))
+	recent := p.recent(v, limit-len(head)-len(tail)-len(facts))
+	return append(append(append(head, facts...), recent...), tail...)
+}
+
+func (p *printer) partitionOf(v *outcome.Violation) string {
+	if v.TP.Topic == "" {
+		return ""
+	}
+	return "  " + v.TP.String()
+}
+
+func (p *printer) rule(name string) string {
+	for i := range p.r.Invariants {
+		if p.r.Invariants[i].Name == name {
+			return p.r.Invariants[i].Words
+		}
+	}
+	return ""
+}
+
+// replay adds --until where the violation showed before the run's own end.
+func (p *printer) replay(v *outcome.Violation) string {
+	if v.At <= 0 || p.r.Settled >= 0 && v.At >= p.r.Settled || v.At >= p.r.End {
+		return p.o.Replay
+	}
+	return p.o.Replay + " --until " + Exact(v.At)
+}
+
+// block is a labelled paragraph.
+func (p *printer) block(label, text string) []string {
+	if text == "" {
+		return nil
+	}
+	lines := wrap(text, p.style.width()-len(label))
+	for i, l := range lines {
+		lines[i] = label + l
+		label = strings.Repeat(" ", len(label))
+	}
+	return lines
+}
+
+func (p *printer) facts(v *outcome.Violation, limit int) []string {
+	var out []string
+	label := "    facts    "
+	for _, f := range v.Facts {
+		b := p.block(label, f)
+		if len(out)+len(b) > limit {
+			break
+		}
+		out = append(out, b...)
+		label = "             "
+	}
+	return out
+}
+
+// recent lists the last events before the violation, one a line under their label.
+func (p *printer) recent(v *outcome.Violation, limit int) []string {
+	n := min(len(v.Recent), maxRecent, limit-1)
+	if n <= 0 {
+		return nil
+	}
+	out := []string{"    before"}
+	for i := len(v.Recent) - n; i < len(v.Recent); i++ {
+		e := &v.Recent[i]
+		what := sentence(e)
+		if e.TP == v.TP {
+			what = phrase(e)
+		}
+		out = append(out, clip(fmt.Sprintf("    %9s  %s  %s", moment(e.Time), who(e), what), p.style.width()))
+	}
+	return out
+}
+
+func (p *printer) notes() {
+	if len(p.r.Warnings) > 0 {
+		p.head("warnings")
+		for _, w := range p.r.Warnings {
+			p.wrapped("  ", "    ", w)
+		}
+	}
+	if len(p.r.NotModelled) > 0 {
+		p.head("settings that are not modelled")
+		p.wrapped("  ", "  ", strings.Join(p.r.NotModelled, ", "))
+	}
+}
+
+func (p *printer) foot() {
+	p.printf("\nfingerprint  %s  (%s events)\n", p.r.Fingerprint, count(int64(p.r.Events)))
+	if p.o.Out != "" {
+		p.printf("files        %s\n", p.o.Out)
+	}
+	if p.o.Replay != "" {
+		p.printf("replay       %s\n", p.o.Replay)
+	}
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+// columnGap is the space between two columns.
+const columnGap = 2
+
+// fit drops columns, then cuts text, until a line fits width.
+func (t Table) fit(width int) (fitted Table, dropped []string) {
+	t = t.clean()
+	widths := t.widths()
+	for total(widths) > width {
+		drop := -1
+		for i, c := range t.Columns {
+			if c.Drop > 0 && (drop < 0 || c.Drop >= t.Columns[drop].Drop) {
+				drop = i
+			}
+		}
+		if drop < 0 {
+			break
+		}
+		dropped = append(dropped, t.Columns[drop].Name)
+		t = t.without(drop)
+		widths = slices.Delete(widths, drop, drop+1)
+	}
+	slices.Reverse(dropped)
+	if over := total(widths) - width; over > 0 {
+		t.cut(widths, over)
+	}
+	return t, dropped
+}
+
+// clean copies the rows, each with exactly one cell a column and no line end in it.
+func (t Table) clean() Table {
+	rows := make([][]string, len(t.Rows))
+	oneLine := strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
+	for i, r := range t.Rows {
+		rows[i] = make([]string, len(t.Columns))
+		for j := range min(len(r), len(t.Columns)) {
+			rows[i][j] = oneLine.Replace(r[j])
+		}
+	}
+	t.Rows = rows
+	t.Columns = slices.Clone(t.Columns)
+	return t
+}
+
+func (t Table) widths() []int {
+	out := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = displayWidth(c.Name)
+		for _, r := range t.Rows {
+			out[i] = max(out[i], displayWidth(r[i]))
+		}
+	}
+	return out
+}
+
+func total(widths []int) int {
+	sum := 0
+	for _, w := range widths {
+		sum += w + columnGap
+	}
+	return sum - columnGap
+}
+
+func (t Table) without(column int) Table {
+	t.Columns = slices.Delete(t.Columns, column, column+1)
+	for i := range t.Rows {
+		t.Rows[i] = slices.Delete(t.Rows[i], column, column+1)
+	}
+	return t
+}
+
+// leastCell is the narrowest that a cut column becomes.
+const leastCell = 8
+
+// cut shortens the cells of the widest text column by over, as far as leastCell.
+func (t Table) cut(widths []int, over int) {
+	widest := -1
+	for i, c := range t.Columns {
+		if !c.Right && (widest < 0 || widths[i] > widths[widest]) {
+			widest = i
+		}
+	}
+	if widest < 0 {
+		return
+	}
+	keep := max(widths[widest]-over, leastCell)
+	for _, r := range t.Rows {
+		if t.Columns[widest].Tail {
+			r[widest] = clipFront(r[widest], keep)
+		} else {
+			r[widest] = clip(r[widest], keep)
+		}
+	}
+}
+
+// clip cuts text to a display width; a cut ends in "…".
+func clip(s string, width int) string {
+	if displayWidth(s) <= width {
+		return s
+	}
+	return twwidth.Truncate(s, width-1) + "…"
+}
+
+// clipFront cuts the beginning of a text.
+func clipFront(s string, width int) string {
+	if displayWidth(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for len(runes) > 0 && displayWidth(string(runes)) > width-1 {
+		runes = runes[1:]
+	}
+	return "…" + string(runes)
+}
