@@ -161,7 +161,7 @@ func (b *Broker) Step(in *step.Input, out *step.Effects) error {
 	}
 	b.in = in
 	err := b.dispatch(in, out)
-	if err == nil {
+	if err == nil && !b.shutdown.stopping { // the logs may be closed
 		err = b.lookAtParked(in, out)
 	}
 	if err == nil {

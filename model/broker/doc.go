@@ -52,6 +52,7 @@
 //
 // Group and transaction coordination, DeleteTopics, DeleteRecords,
 // CreatePartitions, configuration APIs, log directory APIs, dynamic broker
-// configuration, retention and compaction, several log directories, and the
-// purging of old configuration notifications.
+// configuration, retention and compaction, several log directories, recovery on
+// several threads (num.recovery.threads.per.data.dir), and the purging of old
+// configuration notifications.
 package broker

@@ -83,6 +83,9 @@ func post(in *step.Input, out *step.Effects, lane step.Lane, c call) {
 }
 
 func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
+	if b.shutdown.stopping && in.Lane != laneMain && in.Lane != laneZK {
+		return nil
+	}
 	if in.Kind == step.Timer && in.Timer == timerCall {
 		return in.Ref.(call)(in, out)
 	}
@@ -93,11 +96,6 @@ func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
 		return b.zkLane(in, out)
 	case laneMain:
 		return b.mainLane(in, out)
-	}
-	if b.shutdown.stopping {
-		return nil
-	}
-	switch in.Lane {
 	case laneScheduler:
 		return b.schedulerLane(in, out)
 	case laneAlter:

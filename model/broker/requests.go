@@ -24,9 +24,6 @@ type heldRequest struct {
 }
 
 func (b *Broker) requestsLane(in *step.Input, out *step.Effects) error {
-	if b.shutdown.stopping {
-		return nil
-	}
 	switch in.Kind {
 	case step.Accepted:
 		if !b.bound {

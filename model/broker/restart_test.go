@@ -81,6 +81,23 @@ func TestL35CrashWhileLoadingIsUnclean(t *testing.T) {
 	}
 }
 
+func TestStopWithParkedRequestsIsClean(t *testing.T) {
+	w := newWorld(t, "zk-3.9")
+	w.cluster(1)
+	w.create("orders", nil, 1)
+	c := w.client(1)
+	c.ask(w.produce(-1, "orders", 0, batch("a")))
+	for range 3 {
+		w.client(1).send(w.fetch("orders", 0, 1, 20_000))
+	}
+	w.run(kafka.Second)
+	w.term(1)
+	w.until("it is down", func() bool { return w.down(1) })
+	if why := w.parties["broker-1"].exit; why != "terminated" || !w.exists(1, cleanMarker) || w.noted(event.DirectoryOffline, 1) != 0 {
+		t.Fatal(why)
+	}
+}
+
 func TestTerminateWhileStartingHalts(t *testing.T) {
 	w := newWorld(t, "zk-3.9")
 	w.start(1)

@@ -13,11 +13,11 @@ import (
 	"github.com/simkafka/simkafka/model/replica"
 )
 
-// TestScripts plays the lab notebooks of testdata: each command says what to do to
+// TestScripts plays the lab notebooks of testdata/scripts: each command says what to do to
 // a cluster, the answer is what was noted meanwhile and, for state, what the
 // brokers hold.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{t: t}
 		datadriven.RunTest(t, path, s.run)
 	})

@@ -373,7 +373,10 @@ func (w *world) serve(l *link) {
 
 func (w *world) connect(p *party, op *step.Op) {
 	to := w.parties[op.Addr.Host]
-	if to == nil || !to.up && !w.cuts[[2]string{p.name, to.name}] {
+	switch {
+	case to != nil && !to.up && w.cuts[[2]string{p.name, to.name}]:
+		return // nobody says anything
+	case to == nil || !to.up:
 		w.send(p, step.Input{Kind: step.Refused, Lane: op.Lane, Conn: op.Conn}, w.now+2*kafka.Millisecond)
 		return
 	}
