@@ -211,6 +211,9 @@ func (c *Collector) failed(e *event.Event) {
 		c.records.Unknown += int64(e.Count)
 	}
 	c.records.Failed += int64(e.Count)
+	if e.TP.Partition >= 0 { // a call may fail before it has a partition
+		c.parts.get(e.TP).failed(e.Created)
+	}
 	if c.buckets != nil && c.closed < 0 {
 		c.buckets.failed(int64(e.Count))
 	}

@@ -106,6 +106,26 @@ func TestUnansweredRecordsCountToTheEnd(t *testing.T) {
 	}
 }
 
+// A producer that gives up does not end the outage: nobody could write.
+func TestRecordsThatFailLeaveTheOutageOpen(t *testing.T) {
+	c := New(Config{End: 30 * s})
+	list := ack(10*s, 5*kafka.Millisecond)
+	for t := 11 * s; t < 20*s; t += s {
+		list = append(list, event.Event{Time: t, Kind: event.BatchSent, TP: tp, Count: 1},
+			event.Event{Time: t + 1, Kind: event.RecordFailed, TP: tp, Count: 1, Created: t})
+	}
+	list = append(list, event.Event{Time: 19 * s, Kind: event.RecordFailed, TP: kafka.TopicPartition{Topic: tp.Topic, Partition: -1}, Count: 1})
+	for _, e := range append(list, ack(20*s, 5*kafka.Millisecond)...) {
+		c.Observe(&e)
+	}
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if p := r.Partitions[0]; len(r.Partitions) != 1 || p.Unavailable != 9*s || len(p.Outages) != 1 {
+		t.Errorf("%+v", r.Partitions)
+	}
+}
+
 // Before the first state is known a partition was never whole, and nothing that
 // happens after Close is charged.
 func TestNothingIsChargedAfterClose(t *testing.T) {

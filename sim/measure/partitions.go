@@ -24,6 +24,7 @@ type partition struct {
 	lags         []outcome.Lag
 	installed    kafka.LeaderEpoch // newest epoch whose leader took office
 	since        kafka.Nanos       // records have waited since; -1 = none wait
+	vain         kafka.Nanos // the oldest record that failed since the last acknowledgement; -1 = none
 	lastAck      kafka.Nanos
 	leaderless   kafka.Nanos // since; -1 = has a leader
 	underISR     kafka.Nanos // under-replicated since; -1 = not
@@ -38,7 +39,7 @@ func (p *partitions) get(tp kafka.TopicPartition) *partition {
 	if p.index == nil {
 		p.index = make(map[kafka.TopicPartition]*partition)
 	}
-	x := &partition{out: outcome.Partition{TP: tp, Leader: kafka.NoNode}, since: -1, leaderless: -1, underISR: -1, installed: -1, first: true}
+	x := &partition{out: outcome.Partition{TP: tp, Leader: kafka.NoNode}, since: -1, vain: -1, leaderless: -1, underISR: -1, installed: -1, first: true}
 	p.index[tp] = x
 	p.list = append(p.list, x)
 	p.dirty = true
@@ -135,13 +136,24 @@ func (x *partition) waiting(at kafka.Nanos) {
 	}
 }
 
+// failed: a record created at created waited in vain; the wait goes on for whoever
+// tries next.
+func (x *partition) failed(created kafka.Nanos) {
+	if x.vain < 0 || created < x.vain {
+		x.vain = created
+	}
+}
+
 // acked: a record created at created was acknowledged; every older wait is over.
 func (x *partition) acked(created, at kafka.Nanos) {
+	if x.vain >= 0 {
+		created = min(created, x.vain)
+	}
 	if from := max(created, x.lastAck); at-from > outcome.OutageThreshold && !x.ended {
 		x.outage(from, at)
 	}
 	x.lastAck = at
-	x.since = -1
+	x.since, x.vain = -1, -1
 }
 
 func (x *partition) outage(from, to kafka.Nanos) {
