@@ -24,7 +24,7 @@ type partition struct {
 	lags         []outcome.Lag
 	installed    kafka.LeaderEpoch // newest epoch whose leader took office
 	since        kafka.Nanos       // records have waited since; -1 = none wait
-	vain         kafka.Nanos // the oldest record that failed since the last acknowledgement; -1 = none
+	vain         kafka.Nanos       // the oldest record that failed since the last acknowledgement; -1 = none
 	lastAck      kafka.Nanos
 	leaderless   kafka.Nanos // since; -1 = has a leader
 	underISR     kafka.Nanos // under-replicated since; -1 = not
