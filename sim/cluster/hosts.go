@@ -119,9 +119,12 @@ func (c *Cluster) buildBrokers() error {
 	return nil
 }
 
-// brokerSettings are the cluster's settings, then the broker's own.
+// brokerSettings are the cluster's settings, then the broker's own. A scenario
+// names its topics: unless it says otherwise, old clients, whose metadata requests
+// always ask for it, shall not create them before the admin does.
 func (c *Cluster) brokerSettings(id kafka.NodeID) []config.Setting {
-	all := append([]config.Setting(nil), c.spec.Cluster.Config...)
+	all := []config.Setting{{Key: "auto.create.topics.enable", Value: "false"}}
+	all = append(all, c.spec.Cluster.Config...)
 	for _, b := range c.spec.Cluster.PerBroker {
 		if b.Node == id {
 			all = append(all, b.Settings...)
