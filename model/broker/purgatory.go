@@ -15,8 +15,7 @@ type purgatory struct {
 	parkedFetches  int
 }
 
-// watchers are the parked requests of one kind on one partition, oldest first: a
-// ring through its root.
+// watchers are the parked requests of one kind on one partition, oldest first.
 type watchers struct{ first, last *watch }
 
 // watch is one request's place in one partition's list.
