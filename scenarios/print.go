@@ -215,6 +215,11 @@ func eventText(e *faults.Planned) string {
 	return triggerText(&e.Trigger) + faultText(e, e.For, e.RestartAfter)
 }
 
+// FaultName is the fault with its trigger but without its durations: what its
+// draws are keyed by, so that they outlive its neighbours' removal and its own
+// shortening. Equal entries of one scenario have equal names.
+func FaultName(e *faults.Planned) string { return triggerText(&e.Trigger) + e.Fault.String() }
+
 func triggerText(t *faults.Trigger) string {
 	switch {
 	case t.On != nil:

@@ -9,6 +9,7 @@ import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/simdisk"
 )
 
@@ -25,6 +26,7 @@ type plan struct {
 
 type planned struct {
 	faults.Planned
+	draws   step.Draws
 	fired   int   // firings so far
 	seen    int   // matching events or operations so far
 	records int64 // of matching events
@@ -39,8 +41,11 @@ type active struct {
 
 func newPlan(c *Cluster, list []faults.Planned) *plan {
 	p := &plan{c: c}
+	equal := make(map[string]uint64, len(list))
 	for i, f := range list {
-		p.faults = append(p.faults, planned{Planned: f})
+		name := scenarios.FaultName(&f)
+		p.faults = append(p.faults, planned{Planned: f, draws: c.draws.Sub(fmt.Sprintf("%s#%d", name, equal[name]))})
+		equal[name]++
 		switch t := f.Trigger; {
 		case t.On != nil:
 			p.onEvent = append(p.onEvent, i)

@@ -18,9 +18,10 @@ var _ faults.Target = (*Cluster)(nil)
 // Now implements faults.Target.
 func (c *Cluster) Now() kafka.Nanos { return c.k.Now() }
 
-// Draw implements faults.Target: keyed by the fault's number in the plan.
+// Draw implements faults.Target: keyed by the fault's name, not by its number in
+// the plan, so that removing one fault leaves the others' draws.
 func (c *Cluster) Draw(fault int, name string, index uint64) uint64 {
-	return c.draws.Sub(fmt.Sprintf("fault-%d", fault)).Draw(name, index)
+	return c.plan.faults[fault].draws.Draw(name, index)
 }
 
 // Select implements faults.Target.
@@ -204,7 +205,7 @@ func (c *Cluster) Failpoint(actor, site, term string) (func(), error) {
 	if h == nil || h.disk == nil {
 		return nil, fmt.Errorf("%s has no failpoints", actor)
 	}
-	r := h.points()
+	r := c.points(h)
 	s, ok := point.Parse(site)
 	if !ok {
 		return nil, fmt.Errorf("unknown failpoint %q", site)
