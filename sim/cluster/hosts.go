@@ -26,6 +26,9 @@ type host struct {
 	rack string
 	node kafka.NodeID // brokers
 	disk *disk        // brokers
+
+	stopping bool // had SIGTERM
+	again    bool // boots when it has stopped
 }
 
 type hostKind uint8
@@ -277,10 +280,18 @@ func (c *Cluster) bootAll() {
 	}
 }
 
-// exited takes the crash image when a process has ended.
+// exited takes the crash image when a process has ended, and boots it again if a
+// restart waited for that.
 func (c *Cluster) exited(e kernel.Exit) {
 	h := c.names[c.k.Name(e.Actor)]
-	if h == nil || h.disk == nil {
+	if h == nil {
+		return
+	}
+	if h.again {
+		c.k.At(c.k.Now(), h.boot)
+	}
+	h.stopping, h.again = false, false
+	if h.disk == nil {
 		return
 	}
 	kind := simdisk.Kill

@@ -126,17 +126,26 @@ func (c *Cluster) crash(actor, reason string, mode kernel.Mode) bool {
 // Restart implements faults.Target.
 func (c *Cluster) Restart(actor string) bool {
 	h, up := c.running(actor)
-	if h == nil || up {
+	if h == nil || up && !h.stopping {
 		return false
 	}
-	h.boot()
+	if up {
+		h.again = true // boots when it has stopped
+	} else {
+		h.boot()
+	}
 	return true
 }
 
-// Stop implements faults.Target.
+// Stop implements faults.Target. What stops may take long, or need ZooKeeper; a
+// restart asked for meanwhile follows when it has ended.
 func (c *Cluster) Stop(actor string) bool {
 	h, ok := c.running(actor)
-	return ok && c.k.Terminate(h.id)
+	if !ok || !c.k.Terminate(h.id) {
+		return false
+	}
+	h.stopping = true
+	return true
 }
 
 // Pause implements faults.Target.
