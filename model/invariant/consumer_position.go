@@ -53,10 +53,10 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	}
 	switch why := p.fellBack(e.Offset); {
 	case why != "":
-		c.suspend(p, e.Actor+": "+why)
+		c.suspend(p, why)
 	case e.Offset > p.committed.end || p.below(e.Offset):
 	case !c.g.setup.Profile.Fencing320:
-		c.suspend(p, e.Actor+" reset its position; before KIP-320 it may have asked a leader that had been replaced")
+		c.suspend(p, "a consumer reset its position; before KIP-320 it may have asked a leader that had been replaced")
 	default:
 		c.violate(p, "%s reset its position from %d to %d (%s), but %d was committed and in range", e.Actor, e.Offset, e.Base, e.Text, e.Offset)
 	}

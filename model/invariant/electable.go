@@ -1,8 +1,6 @@
 package invariant
 
 import (
-	"strconv"
-
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -64,7 +62,7 @@ func (c *complete) member(p *partition, id kafka.NodeID, x position, is string) 
 	switch {
 	case !lacks:
 	case why != "":
-		c.suspend(p, nodeName(id)+" "+is+" and lacks committed records: "+why)
+		c.suspend(p, why)
 	case !c.full(p):
 		c.violate(p, "%s %s (epoch %d), but its log agrees with what was committed only up to offset %d of %d",
 			nodeName(id), is, p.auth.epoch, at, x.end)
@@ -93,5 +91,3 @@ func contains(list []kafka.NodeID, id kafka.NodeID) bool {
 	}
 	return false
 }
-
-func itoa(o kafka.Offset) string { return strconv.FormatInt(int64(o), 10) }

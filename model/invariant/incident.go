@@ -35,7 +35,8 @@ type incident struct {
 	// cause is the lossy incident behind a lossyCut.
 	cause *incident
 	// led: after a lossy incident the node was elected.
-	led bool
+	led  bool
+	text string // what String said first
 }
 
 const keptIncidents = 256
@@ -102,7 +103,7 @@ func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
 	case r.lost != nil && r.lost.from <= at && at < r.lost.to:
 		return r.lost.String()
 	case x.excused(at) || r.log.excused(at):
-		return fmt.Sprintf("a leader lost unsynced records and led the same epoch again, from offset %d (A-13)", at)
+		return rewrittenText
 	}
 	if meet(x, p.committed).end == x.end {
 		return ""
@@ -115,9 +116,19 @@ func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
 	return ""
 }
 
+// rewrittenText is A-13.
+const rewrittenText = "a leader lost unsynced records in a power loss and led the same epoch again, unseen by a controller (A-13)"
+
 // String tells the incident without its partition and offsets, so that equal ones of
 // several partitions read the same.
 func (i *incident) String() string {
+	if i.text == "" {
+		i.text = i.tell()
+	}
+	return i.text
+}
+
+func (i *incident) tell() string {
 	broker := kafka.BrokerHost(i.node)
 	switch i.kind {
 	case lossy:

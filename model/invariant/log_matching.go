@@ -35,23 +35,19 @@ func (c *matching) observe(e *event.Event) {
 	switch c.g.ch.how {
 	case conflicting:
 		if r.log.b.excused {
-			c.suspend(p, c.rewritten(at))
+			c.suspend(p, rewrittenText)
 			return
 		}
 		c.violate(p, "%s holds at offset %d a batch of epoch %d with CRC %08x, another replica one with other bytes",
 			nodeName(r.node), e.Base, e.LeaderEpoch, e.CRC)
 	case diverging:
 		if r.log.b.excused {
-			c.suspend(p, c.rewritten(at))
+			c.suspend(p, rewrittenText)
 			return
 		}
 		c.violate(p, "%s holds the batch of epoch %d at offset %d as another replica does, but their logs differ from offset %d on",
 			nodeName(r.node), e.LeaderEpoch, e.Base, at.end)
 	}
-}
-
-func (c *matching) rewritten(at position) string {
-	return "from offset " + itoa(at.end) + " on, a leader lost unsynced records and led the same epoch again (A-13)"
 }
 
 // below compares a follower's log below its high watermark with the leader's.
@@ -67,7 +63,7 @@ func (c *matching) below(p *partition, r *replica, hw kafka.Offset) {
 		return
 	}
 	if r.log.excused(at) || x.excused(at) {
-		c.suspend(p, c.rewritten(x.at(at)))
+		c.suspend(p, rewrittenText)
 		return
 	}
 	c.violate(p, "%s has high watermark %d, but its log differs from that of the leader, %s, from offset %d on",

@@ -75,7 +75,7 @@ func (c *stableRead) excuse(p *partition, x position, o kafka.Offset) string {
 		}
 	}
 	if x.excused(0) {
-		return "a leader lost unsynced records and led the same epoch again (A-13)"
+		return rewrittenText
 	}
 	return ""
 }

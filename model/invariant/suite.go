@@ -2,6 +2,8 @@ package invariant
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
@@ -158,7 +160,13 @@ type findings struct {
 	checked  uint64 // evaluations of its condition
 	violated int
 	excused  int
-	notes    []string
+	notes    []suspension
+}
+
+// suspension is a reason with the partitions concerned.
+type suspension struct {
+	why   string
+	parts []kafka.TopicPartition
 }
 
 const (
@@ -166,7 +174,9 @@ const (
 	// those of a run.
 	perPartition = 2
 	perRun       = 20
-	keptNotes    = 4
+	maxNotes     = 64
+	keptNotes    = 4 // printed
+	keptParts    = 3 // named in a note
 )
 
 // full reports whether the invariant has told enough of a partition.
@@ -192,18 +202,16 @@ func (f *findings) violate(p *partition, format string, args ...any) {
 // the reason given.
 func (f *findings) suspend(p *partition, why string) {
 	f.excused++
-	if len(f.notes) >= keptNotes {
-		return
-	}
-	if p != nil {
-		why = p.tp.String() + ": " + why
-	}
-	for _, n := range f.notes {
-		if n == why {
+	i := slices.IndexFunc(f.notes, func(n suspension) bool { return n.why == why })
+	if i < 0 {
+		if i = len(f.notes); i >= maxNotes {
 			return
 		}
+		f.notes = append(f.notes, suspension{why: why})
 	}
-	f.notes = append(f.notes, why)
+	if n := &f.notes[i]; !slices.Contains(n.parts, p.tp) {
+		n.parts = append(n.parts, p.tp)
+	}
 }
 
 func (f *findings) state() string {
@@ -219,15 +227,35 @@ func (f *findings) state() string {
 }
 
 func (f *findings) note() string {
-	text := ""
-	for i, n := range f.notes {
-		if i > 0 {
-			text += "; "
+	var b strings.Builder
+	for i := range f.notes {
+		switch {
+		case i == keptNotes:
+			fmt.Fprintf(&b, "; %d more reasons", len(f.notes)-i)
+		case i < keptNotes:
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			f.notes[i].print(&b)
 		}
-		text += n
 	}
 	if f.violated > perRun {
-		text += fmt.Sprintf(" (%d violations in all)", f.violated)
+		fmt.Fprintf(&b, " (%d violations in all)", f.violated)
 	}
-	return text
+	return b.String()
+}
+
+func (n *suspension) print(b *strings.Builder) {
+	for i, tp := range n.parts {
+		if i == keptParts {
+			fmt.Fprintf(b, " and %d more", len(n.parts)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(tp.String())
+	}
+	b.WriteString(": ")
+	b.WriteString(n.why)
 }
