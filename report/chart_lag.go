@@ -36,7 +36,7 @@ func lagChart(r *outcome.Result) Chart {
 		slices.SortFunc(nodes, func(a, b nodeLag) int { return int(a.node) - int(b.node) })
 	}
 	c.notes = append(c.notes, faultNotes(r)...)
-	leo, hw := newPanel(end, "log end, records"), newPanel(end, "high watermark, records")
+	leo, hw := newPanel(end, "records behind, log end"), newPanel(end, "behind, high watermark")
 	leo.X.Label.Text = ""
 	for _, p := range []*plot.Plot{leo, hw} {
 		p.Y.Tick.Marker = plot.TickerFunc(countTicks)

@@ -17,13 +17,21 @@ import (
 // maxStrips is how many partitions the chart shows.
 const maxStrips = 40
 
-// strips draws one row a partition: the colour is the leader, the height of the
-// bar is the part of the replicas that are in sync, black is no leader.
+// strips draws one row a partition: the colour is the leader, pale while its
+// process is down; the height of the bar is the part of the replicas that are in
+// sync; black is no leader.
 type strips struct {
 	rows []outcome.Strip
 	full []int // replicas of each row
 	ids  []kafka.NodeID
+	down []downtime
 	end  float64
+}
+
+// stretch is a span, or the part of one in which its leader is dead or alive.
+type stretch struct {
+	outcome.Span
+	dead bool
 }
 
 // partitionsChart draws leaders and ISR over time, the worst partitions first.
@@ -39,7 +47,7 @@ func partitionsChart(r *outcome.Result) Chart {
 	c := Chart{Name: "partitions", title: "Leader and in-sync replicas of each partition", about: about(r), panels: []*plot.Plot{p},
 		height: vg.Length(max(len(s.rows), 1))*20 + 46}
 	c.key = s.key()
-	c.notes = append(c.notes, "bar height: in-sync replicas of all replicas")
+	c.notes = append(c.notes, "bar height: in-sync replicas of all replicas; pale: the leader is down")
 	if n := len(r.Series.Strips); n > len(s.rows) {
 		c.notes[0] += fmt.Sprintf("; the worst %d of %d partitions", len(s.rows), n)
 	}
@@ -52,7 +60,7 @@ func partitionsChart(r *outcome.Result) Chart {
 }
 
 func worstStrips(r *outcome.Result, end float64) strips {
-	s := strips{rows: slices.Clone(r.Series.Strips), end: end}
+	s := strips{rows: slices.Clone(r.Series.Strips), end: end, down: downtimes(r)}
 	replicas := make(map[kafka.TopicPartition]int, len(r.Partitions))
 	for i := range r.Partitions {
 		replicas[r.Partitions[i].TP] = len(r.Partitions[i].Replicas)
@@ -132,9 +140,9 @@ func (s strips) Plot(c draw.Canvas, p *plot.Plot) {
 	outline := draw.LineStyle{Color: gridLine, Width: 0.5}
 	for i, row := range s.rows {
 		low, high := y(s.middle(i)-0.42), y(s.middle(i)+0.42)
-		for _, sp := range thinSpans(row.Spans, s.end, columns) {
+		for _, sp := range thinSpans(split(row.Spans, s.down, s.end), s.end, columns) {
 			from, to := x(seconds(sp.From)), x(seconds(sp.To))
-			s.bar(c, sp, from, to, low, low+(high-low)*vg.Length(s.part(sp, i)))
+			s.bar(c, sp, from, to, low, low+(high-low)*vg.Length(s.part(sp.Span, i)))
 		}
 		c.StrokeLine2(outline, c.Min.X, low, c.Max.X, low)
 		c.StrokeLine2(outline, c.Min.X, high, c.Max.X, high)
@@ -149,10 +157,13 @@ func (s strips) part(sp outcome.Span, row int) float64 {
 	return min(float64(max(len(sp.ISR), 0))/float64(s.full[row]), 1)
 }
 
-func (s strips) bar(c draw.Canvas, sp outcome.Span, from, to, low, high vg.Length) {
+func (s strips) bar(c draw.Canvas, sp stretch, from, to, low, high vg.Length) {
 	fill, label := color.RGBA(black), "none"
 	if sp.Leader >= 0 {
 		fill, label = nodeColor(s.ids, sp.Leader), fmt.Sprint(sp.Leader)
+		if sp.dead {
+			fill, label = pale(fill), label+" down"
+		}
 	}
 	box(c, fill, from, low, max(to, from+0.5), high)
 	style := textStyle(8, onColor(fill))
@@ -162,21 +173,13 @@ func (s strips) bar(c draw.Canvas, sp outcome.Span, from, to, low, high vg.Lengt
 	}
 }
 
-// thinSpans bounds what a row draws: of the spans that begin in one of columns
-// equal parts of the axis only the worst stays, no leader before the smallest
-// ISR. Spans are cut to [0, end); an open one ends there.
-func thinSpans(spans []outcome.Span, end float64, columns int) []outcome.Span {
-	var out []outcome.Span
+// thinSpans bounds what a row draws: of the stretches that begin in one of columns
+// equal parts of the axis only the worst stays, no leader before a dead one before
+// the smallest ISR.
+func thinSpans(spans []stretch, end float64, columns int) []stretch {
+	var out []stretch
 	last := -1
-	limit := kafka.Nanos(end * float64(kafka.Second))
 	for _, sp := range spans {
-		sp.From = max(sp.From, 0)
-		if sp.To < sp.From || sp.To > limit {
-			sp.To = limit
-		}
-		if sp.From >= limit {
-			break
-		}
 		column := columnOf(seconds(sp.From), 0, end, columns)
 		if column != last || len(out) == 0 {
 			out = append(out, sp)
@@ -184,23 +187,29 @@ func thinSpans(spans []outcome.Span, end float64, columns int) []outcome.Span {
 			continue
 		}
 		o := &out[len(out)-1]
-		to := max(o.To, sp.To)
 		if columnOf(seconds(sp.To), 0, end, columns) != column { // it reaches further: it must be seen
 			o.To = sp.From
 			out = append(out, sp)
 			continue
 		}
+		to := max(o.To, sp.To)
 		if worseSpan(sp, *o) {
-			o.Leader, o.ISR = sp.Leader, sp.ISR
+			o.Leader, o.ISR, o.dead = sp.Leader, sp.ISR, sp.dead
 		}
 		o.To = to
 	}
 	return out
 }
 
-func worseSpan(a, b outcome.Span) bool {
-	if (a.Leader < 0) != (b.Leader < 0) {
-		return a.Leader < 0
+func worseSpan(a, b stretch) bool {
+	rank := func(s stretch) int {
+		switch {
+		case s.Leader < 0:
+			return 0
+		case s.dead:
+			return 1
+		}
+		return 2 + len(s.ISR)
 	}
-	return len(a.ISR) < len(b.ISR)
+	return rank(a) < rank(b)
 }

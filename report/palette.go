@@ -45,6 +45,12 @@ func nodeColor(ids []kafka.NodeID, id kafka.NodeID) color.RGBA {
 	return nodeColors[i%len(nodeColors)]
 }
 
+// pale is a colour at a third of its strength on white.
+func pale(c color.RGBA) color.RGBA {
+	mix := func(v uint8) uint8 { return uint8((int(v) + 2*0xff) / 3) }
+	return color.RGBA{mix(c.R), mix(c.G), mix(c.B), 0xff}
+}
+
 // onColor is the ink that reads well on a colour.
 func onColor(c color.RGBA) color.RGBA {
 	if 299*int(c.R)+587*int(c.G)+114*int(c.B) > 140_000 {

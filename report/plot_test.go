@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
 )
@@ -261,11 +262,12 @@ func TestChunksJoinUp(t *testing.T) {
 // TestThinSpansKeepLeaderlessTime: a stretch without a leader is never hidden.
 func TestThinSpansKeepLeaderlessTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var spans []outcome.Span
+		var spans []stretch
 		at := kafka.Nanos(0)
 		for range rapid.IntRange(1, 200).Draw(t, "n") {
 			to := at + kafka.Nanos(rapid.Int64Range(1, int64(2*s)).Draw(t, "d"))
-			spans = append(spans, outcome.Span{Interval: outcome.Interval{From: at, To: to}, Leader: kafka.NodeID(rapid.IntRange(-1, 3).Draw(t, "leader"))})
+			spans = append(spans, stretch{Span: outcome.Span{Interval: outcome.Interval{From: at, To: to}, Leader: kafka.NodeID(rapid.IntRange(-1, 3).Draw(t, "leader"))},
+				dead: rapid.Bool().Draw(t, "dead")})
 			at = to
 		}
 		end := seconds(at)
@@ -278,10 +280,38 @@ func TestThinSpansKeepLeaderlessTime(t *testing.T) {
 				continue
 			}
 			column := columnOf(seconds(sp.From), 0, end, 50)
-			if !slices.ContainsFunc(out, func(o outcome.Span) bool {
+			if !slices.ContainsFunc(out, func(o stretch) bool {
 				return o.Leader < 0 && columnOf(seconds(o.From), 0, end, 50) <= column && columnOf(seconds(o.To), 0, end, 50) >= column
 			}) {
 				t.Fatalf("the stretch %v without a leader is not drawn", sp.Interval)
+			}
+		}
+	})
+}
+
+// TestSplitSpansShowDeadLeaders: the parts of a span cover it, and exactly those in
+// which its leader is down are dead.
+func TestSplitSpansShowDeadLeaders(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r outcome.Result
+		at := kafka.Nanos(0)
+		for range rapid.IntRange(0, 20).Draw(t, "events") {
+			at += kafka.Nanos(rapid.Int64Range(0, 5).Draw(t, "d")) * s
+			kind := rapid.SampledFrom([]event.Kind{event.NodeCrashed, event.NodeBooted, event.NodePaused, event.NodeResumed, event.NodeStopped}).Draw(t, "kind")
+			r.Timeline = append(r.Timeline, event.Event{Time: at, Kind: kind, Actor: kafka.BrokerHost(kafka.NodeID(rapid.IntRange(1, 2).Draw(t, "node")))})
+		}
+		span := outcome.Span{Interval: outcome.Interval{From: 2 * s, To: 40 * s}, Leader: 1}
+		parts := split([]outcome.Span{span}, downtimes(&r), 60)
+		for at := 2*s + s/2; at < 40*s; at += s {
+			down := false
+			for _, e := range r.Timeline {
+				if e.Time <= at && e.Actor == "broker-1" {
+					down = e.Kind != event.NodeBooted && e.Kind != event.NodeResumed
+				}
+			}
+			i := slices.IndexFunc(parts, func(p stretch) bool { return p.From <= at && at < p.To })
+			if i < 0 || parts[i].dead != down {
+				t.Fatalf("at %s the leader's being down is %v; parts %v", at, down, parts)
 			}
 		}
 	})

@@ -25,7 +25,9 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s Style) bold(text string) string { return s.paint("1", text) }
+// Bold is for headings.
+func (s Style) Bold(text string) string { return s.paint("1", text) }
+
 func (s Style) dim(text string) string  { return s.paint("2", text) }
 func (s Style) good(text string) string { return s.paint("1;32", text) }
 func (s Style) bad(text string) string  { return s.paint("1;31", text) }

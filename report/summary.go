@@ -17,8 +17,6 @@ type SummaryOptions struct {
 	Replay string
 	// Out is where the files went, as the user should see it; "" = nowhere.
 	Out string
-	// Brief leaves out timeline, partitions and latency.
-	Brief bool
 }
 
 // WriteSummary prints a result for people. Equal results give equal bytes: no
@@ -27,22 +25,23 @@ func WriteSummary(w io.Writer, r *outcome.Result, o SummaryOptions) error {
 	p := &printer{w: w, r: r, style: o.Style, o: o}
 	p.title()
 	p.violations()
-	if !o.Brief {
-		p.faults()
-	}
+	p.faults()
 	p.records()
-	if !o.Brief {
-		p.latencies()
-		p.partitions()
-	}
+	p.latencies()
+	p.partitions()
 	p.loss()
 	p.invariants()
 	p.expectations()
-	if !o.Brief {
-		p.timelineSection()
-	}
+	p.timelineSection()
 	p.notes()
 	p.foot()
+	return p.err
+}
+
+// WriteVerdict prints the first line of the summary, and why the verdict is not pass.
+func WriteVerdict(w io.Writer, r *outcome.Result, s Style) error {
+	p := &printer{w: w, r: r, style: s, brief: true}
+	p.title()
 	return p.err
 }
 
@@ -52,6 +51,7 @@ type printer struct {
 	r     *outcome.Result
 	style Style
 	o     SummaryOptions
+	brief bool // no stories follow
 	err   error
 }
 
@@ -61,7 +61,7 @@ func (p *printer) printf(format string, args ...any) {
 	}
 }
 
-func (p *printer) head(name string) { p.printf("\n%s\n", p.style.bold(name)) }
+func (p *printer) head(name string) { p.printf("\n%s\n", p.style.Bold(name)) }
 
 func (p *printer) table(t Table) {
 	t.Indent = "  "
@@ -72,14 +72,14 @@ func (p *printer) table(t Table) {
 
 // wrapped prints a paragraph: first before its first line, indent before the others.
 func (p *printer) wrapped(first, indent, text string) {
-	for _, l := range wrap(text, p.style.width()-displayWidth(first)) {
+	for _, l := range Wrap(text, p.style.width()-displayWidth(first)) {
 		p.printf("%s%s\n", first, l)
 		first = indent
 	}
 }
 
-// wrap breaks text at blanks; a longer word stands alone.
-func wrap(text string, width int) []string {
+// Wrap breaks text at blanks; a longer word stands alone.
+func Wrap(text string, width int) []string {
 	var lines []string
 	cur := ""
 	for _, word := range strings.Fields(text) {
@@ -120,14 +120,14 @@ func (p *printer) verdict() string {
 
 func (p *printer) title() {
 	r := p.r
-	head := fmt.Sprintf("%s  %s  ", p.verdict(), p.style.bold(r.Scenario))
+	head := fmt.Sprintf("%s  %s  ", p.verdict(), p.style.Bold(r.Scenario))
 	run := fmt.Sprintf("seed %d  %s  engine %d  virtual %s", r.Seed, r.Protocol, r.Engine, span(r.End))
 	if displayWidth(head)+len(run) > p.style.width() {
 		head = strings.TrimRight(head, " ") + "\n  "
 	}
 	p.printf("%s%s\n", head, run)
 	for _, why := range r.Why {
-		if !p.told(why) {
+		if p.brief || !p.told(why) {
 			p.wrapped("  ", "    ", why)
 		}
 	}

@@ -84,7 +84,7 @@ func (p *printer) story(v *outcome.Violation, limit int) []string {
 	if p.r.Verdict == outcome.Pass { // only what the scenario demands leaves the verdict a pass
 		word = p.style.warn("VIOLATED, as the scenario expects,")
 	}
-	head := []string{fmt.Sprintf("  invariant %s   %s at %s%s", p.style.bold(v.Invariant), word, moment(v.At), p.partitionOf(v))}
+	head := []string{fmt.Sprintf("  invariant %s   %s at %s%s", p.style.Bold(v.Invariant), word, moment(v.At), p.partitionOf(v))}
 	head = append(head, p.block("    rule     ", p.rule(v.Invariant))...)
 	head = append(head, p.block("    what     ", v.What)...)
 	var tail []string
@@ -125,7 +125,7 @@ func (p *printer) block(label, text string) []string {
 	if text == "" {
 		return nil
 	}
-	lines := wrap(text, p.style.width()-len(label))
+	lines := Wrap(text, p.style.width()-len(label))
 	for i, l := range lines {
 		lines[i] = label + l
 		label = strings.Repeat(" ", len(label))

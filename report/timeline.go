@@ -89,9 +89,11 @@ func simplify(facts []event.Event) []line {
 		switch e.Kind {
 		case event.NodeBooted:
 			l.subjects, l.ofNodes = []string{e.Actor}, true
-			l.weight = 0
 			if e.Count <= 1 {
 				l.weight = maxWeight
+				if e.Time > 0 {
+					continue // a tool of the simulator: it makes topics, or reads back
+				}
 			}
 		case event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed:
 			l.subjects, l.ofNodes = []string{e.Actor}, true
@@ -233,7 +235,7 @@ func (p *printer) mark(k event.Kind, text string) string {
 	case event.FaultStarted, event.NodeCrashed, event.NodeStopped, event.FetcherFailed, event.Truncated:
 		return p.style.warn(text)
 	case event.Healed, event.Settled:
-		return p.style.bold(text)
+		return p.style.Bold(text)
 	}
 	return text
 }

@@ -114,7 +114,7 @@ var eventFields = [event.NumKinds][]field{
 	event.OffsetAnswered:  {fTP, fNode, fEpoch, fOffset, fErr},
 
 	event.BatchSent:       {fTP, fProducer, fFirst, fCount, fSize},
-	event.RecordAcked:     {fTP, fProducer, fFirst, fCount, fBase, fLast, fAcks, fCreated, fIndex},
+	event.RecordAcked:     {fTP, fProducer, fFirst, fCount, fSize, fBase, fLast, fAcks, fCreated, fIndex},
 	event.RecordFailed:    {fTP, fProducer, fFirst, fCount, fErr, fCreated, mark("unknown-outcome", ""), fText},
 	event.RecordDelivered: {fTP, fNode, fBase, fLast, fCRC, fCount, fProducer, fFirst, fCreated},
 	event.PositionReset:   {fTP, fOffset, fBase, fText},
