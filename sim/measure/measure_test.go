@@ -174,3 +174,18 @@ func TestBucketsAreFewEnoughForAPlot(t *testing.T) {
 		}
 	}
 }
+
+// A quantile is the value of the nearest rank, counted in integers: values 1 to n
+// are their own ranks.
+func TestQuantilesAreTheValuesOfTheirRanks(t *testing.T) {
+	l := newLatency()
+	for n := int64(1); n <= 2000; n++ { // up to 2000 the histogram keeps single microseconds
+		l.add(kafka.Nanos(n)*kafka.Microsecond, 1)
+		for _, perMille := range []int64{500, 950, 990, 999} {
+			want := kafka.Nanos(max((n*perMille+500)/1000, 1)) * kafka.Microsecond
+			if got := l.at(n, perMille); got != want {
+				t.Fatalf("%d of 1000 of 1 to %d is %s, want %s", perMille, n, got, want)
+			}
+		}
+	}
+}

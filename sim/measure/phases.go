@@ -29,11 +29,20 @@ func (l *latency) add(d kafka.Nanos, n int64) {
 }
 
 func (l *latency) quantiles() outcome.Quantiles {
-	q := func(p float64) kafka.Nanos { return kafka.Nanos(l.h.ValueAtQuantile(p)) * kafka.Microsecond }
-	if l.h.TotalCount() == 0 {
+	n := l.h.TotalCount()
+	if n == 0 {
 		return outcome.Quantiles{}
 	}
-	return outcome.Quantiles{Count: l.h.TotalCount(), P50: q(50), P95: q(95), P99: q(99), P999: q(99.9), Max: l.max}
+	return outcome.Quantiles{Count: n, P50: l.at(n, 500), P95: l.at(n, 950), P99: l.at(n, 990), P999: l.at(n, 999), Max: l.max}
+}
+
+// at is the value whose rank is perMille of n values, rounded to the nearest.
+// The library takes a float and may round its product the other way on a machine
+// that fuses multiplication and addition; it gets one that stands for rank + 1/4.
+func (l *latency) at(n, perMille int64) kafka.Nanos {
+	rank := max((n*perMille+500)/1000, 1)
+	percentile := (float64(rank) - 0.25) / float64(n) * 100
+	return kafka.Nanos(l.h.ValueAtQuantile(percentile)) * kafka.Microsecond
 }
 
 func (l *latency) reset() {
