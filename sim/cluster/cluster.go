@@ -139,7 +139,9 @@ func (c *Cluster) Event(e *event.Event) {
 }
 
 func (c *Cluster) buildChecks() error {
-	c.collect = measure.New(measure.Config{Start: c.start, End: c.spec.Duration, Series: c.opts.Series})
+	// An expected latency is looked up in the series.
+	series := c.opts.Series || len(c.spec.Expect.Metrics) > 0
+	c.collect = measure.New(measure.Config{Start: c.start, End: c.spec.Duration, Series: series})
 	if c.opts.Unchecked {
 		return nil
 	}

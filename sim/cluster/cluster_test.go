@@ -49,3 +49,13 @@ func TestSeedDecidesTheRun(t *testing.T) {
 		t.Error("seeds 1 and 2 gave the same run")
 	}
 }
+
+// A latency that a scenario expects is checked whether or not plots are wanted.
+func TestExpectedLatencyNeedsNoPlots(t *testing.T) {
+	with, without := run(t, "leader-crash", Options{Seed: 1, Series: true}), run(t, "leader-crash", Options{Seed: 1})
+	for i, m := range with.Metrics {
+		if m != without.Metrics[i] {
+			t.Errorf("%s is %s with plots, %s without", m.Source, m.Value, without.Metrics[i].Value)
+		}
+	}
+}
