@@ -24,7 +24,7 @@ var Table = []Kind{
 	{"stall_disk", "D3", "every disk call blocks until the fault ends", "{at: 10s, for: 5s, stall_disk: broker-1}"},
 	{"disk_error", "D16 D18 D20", "reads, writes or syncs fail with EIO", "{at: 10s, disk_error: {node: broker-1, op: write, file: \"orders-*/*.log\", nth: 3}}"},
 	{"disk_full", "D26 D27", "writes fail with ENOSPC", "{at: 10s, for: 20s, disk_full: broker-1}"},
-	{"failpoint", "P10 D16 D18 D26", "a named point of the simulator fires at chosen hits", "{at: 10s, failpoint: {node: broker-1, site: disk.sync, term: '2*off->1*return(\"eio\")'}}"},
+	{"failpoint", "P10 D16 D18 D26", "a named point of the simulator fires at chosen hits", "{at: 10s, failpoint: {node: broker-1, site: disk-sync, term: '2*off->1*return(\"EIO\")'}}"},
 	{"clock_offset", "C1", "the wall clock is wrong by a constant while it lasts", "{at: 10s, for: 20s, clock_offset: {node: broker-1, by: 5m}}"},
 	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
 }
