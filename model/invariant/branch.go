@@ -43,7 +43,8 @@ type branch struct {
 	blank bool
 	// rewritten: the epoch had other batches here before.
 	rewritten bool
-	// excused: a leader that had lost them wrote over them.
+	// excused: written by a leader that had lost unsynced records and led the same
+	// epoch again.
 	excused bool
 }
 

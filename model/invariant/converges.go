@@ -15,8 +15,9 @@ func convergesAfterHeal() rule {
 			Rules: "INV-22 V-1 V-2 V-3 V-4 V-5 V-6 V-7 V-10 V-12 V-13",
 			Words: "When faults have ended and what was down runs again, within the bound there is one controller, every partition has a leader in office and its full in-sync " +
 				"set, all replicas agree, every send has ended, every consumer has caught up, and everything can be read back.",
-			When:   "at the end of a run that was not stopped early",
-			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run",
+			When: "at the end of a run that was not stopped early",
+			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
+				"a follower gave up on a log that parts inside a batch from that of a leader which led the same epoch again after a power loss (A-13)",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -76,6 +77,21 @@ func (g *ghost) never(p *partition) string {
 		return fmt.Sprintf("all in-sync replicas %v are down, and the topic allows no unclean election (V-2)", p.auth.isr)
 	case len(p.assignment) > 0 && running < p.minISR() && g.setup.Profile.HWMinISRGate:
 		return fmt.Sprintf("%d of its replicas run, and min.insync.replicas is %d (V-5)", running, p.topic.MinISR)
+	case p.gaveUp():
+		return "a follower's fetcher failed: " + rewrittenText
 	}
 	return ""
+}
+
+// gaveUp reports whether a follower's fetcher failed where its log parts from the
+// leader's by A-13.
+func (p *partition) gaveUp() bool {
+	l := p.incumbent()
+	for _, r := range p.replicas {
+		if r.failed && l != nil {
+			at := meet(r.log, l.log).end
+			return r.log.excused(at) || l.log.excused(at)
+		}
+	}
+	return false
 }

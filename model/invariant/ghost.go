@@ -154,7 +154,7 @@ func (g *ghost) observe(e *event.Event) {
 			g.ch.r = g.ch.p.replica(e.Node)
 		}
 	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
-		event.Truncated, event.LogStartRaised, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
+		event.Truncated, event.LogStartRaised, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
 		g.replicaEvent(e)
 	}
 	if g.ch.p != nil {

@@ -1,6 +1,10 @@
 package invariant
 
-import "github.com/simkafka/simkafka/model/kafka"
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
 
 // match says how an appended batch relates to what other replicas hold.
 type match uint8
@@ -9,7 +13,7 @@ const (
 	extended    match = iota // the first replica to hold it
 	matched                  // equal to another's, and so is all before it
 	unjudged                 // beside bytes that are not known
-	conflicting              // another replica holds other bytes at this offset and epoch
+	conflicting              // another replica holds other batches of this epoch
 	diverging                // another holds the batch, but the logs differ before it
 	gap                      // not at the log's end but above
 	overlap                  // below the log's end
@@ -109,11 +113,13 @@ func (p *partition) search(r *replica, e entry, epoch kafka.LeaderEpoch) (match,
 			}
 			continue
 		}
-		if b.epoch != epoch || e.base < b.start || e.base >= b.end {
+		if b.epoch != epoch || e.next() <= b.start || e.base >= b.end {
 			continue
 		}
 		got, n, how := b.find(e.base)
 		switch {
+		case e.base < b.start:
+			differs = b
 		case how == unknown:
 			if p.reaches(r, b, e.base) {
 				r.log = position{b, e.next()}
@@ -150,6 +156,9 @@ func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
 // the offset already.
 func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, parts *branch) (match, position) {
 	before := r.log
+	if differs == nil && parts == nil {
+		differs = p.ofEpoch(epoch)
+	}
 	n := p.newBranch(epoch, before, e.base)
 	p.push(n, e)
 	r.log, r.next = position{n, e.next()}, 1
@@ -161,10 +170,21 @@ func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, 
 		return diverging, at
 	case differs != nil:
 		n.rewritten = true
-		n.excused = p.rewriteExcused(r, differs, e.base)
-		return conflicting, meet(before, position{differs, e.base})
+		n.excused = slices.Contains(p.reled, epoch) || p.rewriteExcused(r, differs, e.base)
+		return conflicting, meet(before, position{differs, max(e.base, differs.start)})
 	}
+	n.excused = slices.Contains(p.reled, epoch)
 	return extended, position{}
+}
+
+// ofEpoch is a branch of an epoch, nil if there is none: its leader wrote one.
+func (p *partition) ofEpoch(epoch kafka.LeaderEpoch) *branch {
+	for _, b := range p.branches {
+		if b.epoch == epoch && !b.blank {
+			return b
+		}
+	}
+	return nil
 }
 
 // rewriteExcused is A-13: a leader lost unsynced batches of its epoch in a power

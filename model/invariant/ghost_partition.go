@@ -47,6 +47,9 @@ type partition struct {
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
 	elections int // changes of leader
+	// reled are the epochs that a leader led again after it had lost unsynced records:
+	// followers that never heard of it do not compare epochs anew.
+	reled []kafka.LeaderEpoch
 
 	senders  []*sender
 	acks     ledger
@@ -196,6 +199,8 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.hw = e.HW
 	case event.LogStartRaised:
 		r.logStart = e.LogStart
+	case event.FetcherFailed:
+		r.failed = true
 	case event.IsrProposed:
 		r.maximal = e.MaximalISR
 	case event.IsrCommitted:
@@ -211,7 +216,7 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		g.ch.load.implicit = true
 	}
 	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
-	r.epoch = e.LeaderEpoch
+	r.epoch, r.failed = e.LeaderEpoch, false
 	if e.Kind == event.BecameFollower {
 		r.role, r.isr, r.maximal = follows, nil, nil
 		return
@@ -221,9 +226,14 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		return
 	}
 	g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch)
+	again := holder(p.took, e.LeaderEpoch) == r.node
 	for _, i := range p.incidents {
-		if i.kind == lossy && i.node == r.node && !i.led {
-			i.led = true
+		if i.kind != lossy || i.node != r.node || i.led {
+			continue
+		}
+		i.led = true
+		if again {
+			p.reled = append(p.reled, e.LeaderEpoch)
 		}
 	}
 }

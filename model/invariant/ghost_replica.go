@@ -43,6 +43,7 @@ type replica struct {
 	maximal []kafka.NodeID // leader only; nil = not known
 	isr     []kafka.NodeID
 
+	failed  bool     // its fetcher gave it up
 	loaded  bool     // its log is open
 	stop    stopKind // of its process; running while it runs
 	stopAt  kafka.Nanos

@@ -38,7 +38,7 @@ func (c *matching) observe(e *event.Event) {
 			c.suspend(p, rewrittenText)
 			return
 		}
-		c.violate(p, "%s holds at offset %d a batch of epoch %d with CRC %08x, another replica one with other bytes",
+		c.violate(p, "%s holds at offset %d a batch of epoch %d with CRC %08x; another replica holds other batches of that epoch",
 			nodeName(r.node), e.Base, e.LeaderEpoch, e.CRC)
 	case diverging:
 		if r.log.b.excused {
