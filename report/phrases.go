@@ -20,8 +20,8 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	event.NodeStopped:  func(e *event.Event) string { return because("exits", e.Text) },
 	event.NodePaused:   func(*event.Event) string { return "pauses" },
 	event.NodeResumed:  func(*event.Event) string { return "resumes" },
-	event.FaultStarted: func(e *event.Event) string { return fmt.Sprintf("fault %d begins: %s", e.Index+1, e.Text) },
-	event.FaultEnded:   func(e *event.Event) string { return fmt.Sprintf("fault %d ends: %s", e.Index+1, e.Text) },
+	event.FaultStarted: func(e *event.Event) string { return fault(e, "begins") },
+	event.FaultEnded:   func(e *event.Event) string { return fault(e, "ends") },
 	event.Healed:       func(*event.Event) string { return "healed: faults are undone, what is down restarts" },
 	event.Settled:      func(e *event.Event) string { return because("the cluster has settled", e.Text) },
 	event.Assertion:    func(e *event.Event) string { return "assertion failed: " + e.Text },
@@ -147,10 +147,20 @@ func phrase(e *event.Event) string {
 
 // who is the node that a fact happened on or to.
 func who(e *event.Event) string {
-	if e.Actor == "" {
+	if e.Actor == "" || isFault(e) {
 		return "simulator"
 	}
 	return e.Actor
+}
+
+// isFault: the actor is then what the fault hit, in words.
+func isFault(e *event.Event) bool { return e.Kind == event.FaultStarted || e.Kind == event.FaultEnded }
+
+func fault(e *event.Event, what string) string {
+	if e.Actor != "" {
+		what += " on " + e.Actor
+	}
+	return fmt.Sprintf("fault %d %s: %s", e.Index+1, what, e.Text)
 }
 
 // subject is the partition of a fact; "" where it concerns none.

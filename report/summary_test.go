@@ -128,7 +128,7 @@ func TestEqualFactsShareALine(t *testing.T) {
 	if len(lines) != 1 || hidden != 0 {
 		t.Fatalf("%d lines, %d hidden", len(lines), hidden)
 	}
-	if _, what := lines[0].text(); what != "orders-0, orders-1, orders-2 and 9 more: elects broker-3" {
+	if _, what := lines[0].text(); what != "elects broker-3 (orders-0, orders-1, orders-2 and 9 more)" {
 		t.Errorf("it says %q", what)
 	}
 }

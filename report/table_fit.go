@@ -80,23 +80,38 @@ func (t Table) without(column int) Table {
 // leastCell is the narrowest that a cut column becomes.
 const leastCell = 8
 
-// cut shortens the cells of the widest text column by over, as far as leastCell.
+// cut shortens text columns by over in all, the widest first, none below leastCell.
 func (t Table) cut(widths []int, over int) {
-	widest := -1
-	for i, c := range t.Columns {
-		if !c.Right && (widest < 0 || widths[i] > widths[widest]) {
-			widest = i
+	for over > 0 {
+		widest, next := -1, leastCell
+		for i, c := range t.Columns {
+			switch {
+			case c.Right || widths[i] <= leastCell:
+			case widest < 0 || widths[i] > widths[widest]:
+				if widest >= 0 {
+					next = widths[widest]
+				}
+				widest = i
+			default:
+				next = max(next, widths[i])
+			}
 		}
+		if widest < 0 {
+			break
+		}
+		by := min(over, max(widths[widest]-next, 1))
+		widths[widest] -= by
+		over -= by
 	}
-	if widest < 0 {
-		return
-	}
-	keep := max(widths[widest]-over, leastCell)
-	for _, r := range t.Rows {
-		if t.Columns[widest].Tail {
-			r[widest] = clipFront(r[widest], keep)
-		} else {
-			r[widest] = clip(r[widest], keep)
+	for i, c := range t.Columns {
+		for _, r := range t.Rows {
+			switch {
+			case c.Right:
+			case c.Tail:
+				r[i] = clipFront(r[i], widths[i])
+			default:
+				r[i] = clip(r[i], widths[i])
+			}
 		}
 	}
 }

@@ -197,8 +197,10 @@ func (l *line) text() (node, what string) {
 		return plural(int64(len(l.subjects)), "node"), l.what + " (" + strings.Join(names, ", ") + more + ")"
 	case len(names) == 0:
 		return l.node, l.what
+	case len(names) == 1:
+		return l.node, names[0] + ": " + l.what
 	}
-	return l.node, strings.Join(names, ", ") + more + ": " + l.what
+	return l.node, l.what + " (" + strings.Join(names, ", ") + more + ")"
 }
 
 // maxNode bounds the width of the node column.

@@ -42,8 +42,8 @@ Keys (only those that the kind has):
   producer   number of the client             first      number of the first record
   created    time of the send call, s         index      number of the fault, or
   topic id   topic name and id                           attempts of a batch
-  text       in words, quoted                 a word alone is a flag: unclean,
-                                              leader, follower, applied, …
+  text       in words, quoted                 hit        what a fault hit, quoted
+  a word alone is a flag: unclean, leader, follower, applied, …
 
 With --trace-steps a line follows for each step, after the facts that it noted:
 
@@ -82,7 +82,11 @@ func (t *Trace) Flush() error { return errors.Join(t.err, t.w.Flush()) }
 
 // Event implements kernel.Observer.
 func (t *Trace) Event(e *event.Event) {
-	b := t.start(e.Time, e.Seq, e.Actor)
+	actor := e.Actor
+	if isFault(e) {
+		actor = "" // the actor says, in words, what was hit
+	}
+	b := t.start(e.Time, e.Seq, actor)
 	b = append(b, e.Kind.String()...)
 	if e.Kind < event.NumKinds {
 		for _, f := range eventFields[e.Kind] {

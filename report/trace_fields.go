@@ -38,6 +38,7 @@ var (
 		return append(append(b, " id="...), e.TopicID.String()...)
 	}
 	fErr     field = func(b []byte, e *event.Event) []byte { return append(append(b, " err="...), e.Err.String()...) }
+	fHit     field = func(b []byte, e *event.Event) []byte { return appendQuoted(b, "hit", e.Actor) }
 	fText    field = func(b []byte, e *event.Event) []byte { return appendQuoted(b, "text", e.Text) }
 	fCRC     field = func(b []byte, e *event.Event) []byte { return appendHex(appendKey(b, "crc"), uint64(e.CRC), 8) }
 	fCreated field = func(b []byte, e *event.Event) []byte { return appendSeconds(appendKey(b, "created"), e.Created) }
@@ -75,8 +76,8 @@ var eventFields = [event.NumKinds][]field{
 	event.NodeBooted:   {fCount},
 	event.NodeCrashed:  {fText},
 	event.NodeStopped:  {fText},
-	event.FaultStarted: {fIndex, fText},
-	event.FaultEnded:   {fIndex, fText},
+	event.FaultStarted: {fIndex, fText, fHit},
+	event.FaultEnded:   {fIndex, fText, fHit},
 	event.Settled:      {fText},
 	event.Assertion:    {fText},
 	event.Probe:        {fText},
