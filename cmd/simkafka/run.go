@@ -1,0 +1,346 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simkafka/simkafka/faults/point"
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/report"
+	"github.com/simkafka/simkafka/scenarios"
+	"github.com/simkafka/simkafka/sim/cluster"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	seed       uint64
+	protocol   string
+	set        []string
+	until      string
+	out        string
+	noOut      bool
+	noCharts   bool
+	json       bool
+	quiet      bool
+	trace      string
+	traceSteps bool
+	failOn     string
+	maxEvents  uint64
+	checkWire  bool
+}
+
+func newRun(a *app) *cobra.Command {
+	r := &runner{app: a}
+	f := &r.flags
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE...",
+		Short: "Run scenarios and say what was lost, and for how long",
+		Long: `Runs each scenario, prints a summary and writes result.json, summary.txt,
+timeline.txt, scenario.yaml and the charts to out/NAME-SEED. A scenario is a
+built-in name (see scenarios list), a file, or - for stdin.
+
+--set takes any setting of simkafka config list. Without a prefix it is a
+broker's; producer.KEY and consumer.KEY are those of all clients,
+topic:NAME:KEY is that of a topic.`,
+		Example: `  simkafka run leader-crash --seed 7
+  simkafka run leader-crash --set min.insync.replicas=1 --set producer.acks=1
+  simkafka run my-outage.yaml --until 41.2s --trace trace.txt
+  simkafka run leader-crash --json --no-out`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name a scenario: a built-in one (see simkafka scenarios list), a file, or -")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
+	}
+	fl := cmd.Flags()
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random draw")
+	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
+	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value`; may be repeated")
+	fl.StringVar(&f.until, "until", "", "stop at this `time`, such as 12.5s; inconclusive")
+	fl.StringVar(&f.out, "out", "", "write to this `directory` instead of out/NAME-SEED")
+	fl.BoolVar(&f.noOut, "no-out", false, "write no files")
+	fl.BoolVar(&f.noCharts, "no-charts", false, "write no pictures")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document and nothing else on stdout")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print the verdict only, no progress")
+	fl.StringVar(&f.trace, "trace", "", "write a text trace to `file` or - (see help trace)")
+	fl.BoolVar(&f.traceSteps, "trace-steps", false, "trace every step too")
+	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
+	fl.Uint64Var(&f.maxEvents, "max-events", 0, "stop after this many steps, inconclusive; 0 is no limit")
+	fl.BoolVar(&f.checkWire, "check-wire", false, "encode, decode and compare every message; slow")
+	return cmd
+}
+
+// runner runs the scenarios of one command.
+type runner struct {
+	*app
+	flags     runFlags
+	until     kafka.Nanos
+	overrides []override
+	stop      *interrupt
+	results   []*outcome.Result
+}
+
+func (r *runner) run(args []string) error {
+	if err := r.check(args); err != nil {
+		return err
+	}
+	jobs, err := r.prepare(args)
+	if err != nil {
+		return err
+	}
+	r.stop = catchInterrupt()
+	defer r.stop.release()
+	for i := range jobs {
+		if i > 0 && !r.flags.json && !r.flags.quiet {
+			fmt.Fprintln(r.human())
+		}
+		if err := r.one(&jobs[i]); err != nil {
+			r.fail(err)
+		}
+		if r.stop.requested() {
+			r.code = worse(r.code, exitInterrupted)
+			break
+		}
+	}
+	if r.flags.json {
+		return r.printJSON()
+	}
+	return nil
+}
+
+// human is where text for people goes: a trace or JSON on stdout has it alone.
+func (r *runner) human() io.Writer {
+	if r.flags.trace == "-" {
+		return r.stderr
+	}
+	return r.stdout
+}
+
+func (r *runner) check(args []string) error {
+	f := &r.flags
+	if err := point.CheckEnv(); err != nil {
+		return usage("%w", err)
+	}
+	switch f.failOn {
+	case failInconclusive, failViolation, failNever:
+	default:
+		return usage("--fail-on is %q; write inconclusive, violation or never", f.failOn)
+	}
+	if f.until != "" {
+		t, err := scenarios.ParseDuration(f.until, false)
+		if err != nil {
+			return usage("--until: %w", err)
+		}
+		if t == 0 {
+			return usage("--until 0 leaves nothing to run")
+		}
+		r.until = t
+	}
+	if f.protocol != "" {
+		if _, ok := config.ProfileByName(f.protocol); !ok {
+			return usage("unknown protocol %q%s", f.protocol, oneOf(f.protocol, config.ProfileNames()))
+		}
+	}
+	switch {
+	case f.json && f.trace == "-":
+		return usage("--json and --trace - both want stdout")
+	case f.noOut && f.out != "":
+		return usage("--out and --no-out exclude each other")
+	case f.traceSteps && f.trace == "":
+		return usage("--trace-steps needs --trace")
+	case f.trace != "" && len(args) > 1:
+		return usage("--trace takes one scenario")
+	}
+	for _, text := range f.set {
+		o, err := parseOverride(text)
+		if err != nil {
+			return err
+		}
+		r.overrides = append(r.overrides, o)
+	}
+	return nil
+}
+
+// job is one scenario to run.
+type job struct {
+	source *source
+	spec   *scenarios.Spec
+	out    *outDir // nil = no files
+}
+
+// prepare loads every scenario before the first one runs, so that a mistake in the
+// last does not come after minutes.
+func (r *runner) prepare(args []string) ([]job, error) {
+	var jobs []job
+	bad := 0
+	for _, arg := range args {
+		j, err := r.load(arg, len(args) > 1)
+		var found *scenarios.Diagnostics
+		switch {
+		case errors.As(err, &found):
+			fmt.Fprintln(r.stderr, strings.TrimRight(found.Error(), "\n"))
+			bad++
+		case err != nil:
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	if bad > 0 {
+		return nil, usage("nothing was run")
+	}
+	return jobs, nil
+}
+
+func (r *runner) load(arg string, several bool) (job, error) {
+	src, err := r.find(arg)
+	if err != nil {
+		return job{}, err
+	}
+	spec, err := src.load()
+	if err != nil {
+		return job{}, err
+	}
+	if r.flags.protocol != "" {
+		spec.Protocol = r.flags.protocol
+	}
+	for i := range r.overrides {
+		if err := r.overrides[i].apply(spec); err != nil {
+			return job{}, err
+		}
+	}
+	j := job{source: src, spec: spec}
+	if !r.flags.noOut {
+		name := fmt.Sprintf("%s-%d", spec.Name, r.flags.seed)
+		dir := filepath.Join("out", name)
+		if r.flags.out != "" {
+			dir = r.flags.out
+			if several {
+				dir = filepath.Join(dir, name)
+			}
+		}
+		j.out = &outDir{path: filepath.Clean(dir)}
+		if err := j.out.check(); err != nil {
+			return job{}, err
+		}
+	}
+	return j, nil
+}
+
+// one runs a job, writes its files and prints it.
+func (r *runner) one(j *job) error {
+	res, err := r.simulate(j)
+	if err != nil {
+		return err
+	}
+	r.results = append(r.results, res)
+	r.code = worse(r.code, verdictCode(res.Verdict, r.flags.failOn))
+	out := ""
+	if j.out != nil {
+		if err := j.out.write(res, j.spec, report.DirOptions{Replay: r.replay(j), NoCharts: r.flags.noCharts}); err != nil {
+			r.fail(environment(err))
+		} else {
+			out = filepath.ToSlash(relative(j.out.path))
+		}
+	}
+	w := r.human()
+	switch {
+	case r.flags.json:
+		return nil
+	case r.flags.quiet:
+		err = report.WriteVerdict(w, res, r.style(w))
+	default:
+		err = report.WriteSummary(w, res, report.SummaryOptions{Style: r.style(w), Replay: r.replay(j), Out: out})
+	}
+	if err != nil {
+		return environment(err)
+	}
+	return nil
+}
+
+// simulate runs the cluster. A panic outside of an actor is the simulator's fault.
+func (r *runner) simulate(j *job) (res *outcome.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &codeError{exitSimulator, fmt.Errorf("the simulator failed: %v\nreplay: %s\n%s", p, r.replay(j), debug.Stack())}
+		}
+	}()
+	opts := cluster.Options{Seed: r.flags.seed, Until: r.until, Series: true, MaxEvents: r.flags.maxEvents, CheckWire: r.flags.checkWire}
+	trace, err := r.openTrace(j)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, trace.close()) }()
+	trace.attach(&opts)
+	show := r.newProgress(j.spec)
+	defer show.done()
+	var c *cluster.Cluster
+	opts.Progress = func(now kafka.Nanos, events uint64) {
+		show.update(now, events)
+		if r.stop.requested() {
+			c.Kernel().Halt()
+		}
+	}
+	if c, err = cluster.New(j.spec, opts); err != nil {
+		return nil, usage("%s: %w", j.source.file, err)
+	}
+	trace.name(c.Kernel().Name)
+	res = c.Run()
+	if r.stop.requested() {
+		res.Why = append([]string{"interrupted"}, res.Why...)
+	}
+	return res, nil
+}
+
+// replay is the command line that repeats a run.
+func (r *runner) replay(j *job) string {
+	words := []string{"simkafka", "run", j.source.arg, "--seed", fmt.Sprint(r.flags.seed)}
+	if r.flags.protocol != "" {
+		words = append(words, "--protocol", r.flags.protocol)
+	}
+	for i := range r.overrides {
+		words = append(words, "--set", r.overrides[i].text)
+	}
+	for i, w := range words {
+		words[i] = quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes a word safe to paste into a shell.
+func quote(word string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:=,@%+", c)
+	}
+	if word != "" && strings.IndexFunc(word, func(c rune) bool { return !plain(c) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// printJSON prints one document: a result, or several in a list. A run that gave no
+// result leaves stdout empty.
+func (r *runner) printJSON() error {
+	var err error
+	switch len(r.results) {
+	case 0:
+		return nil
+	case 1:
+		err = report.WriteJSON(r.stdout, r.results[0])
+	default:
+		err = report.WriteJSONAll(r.stdout, r.results)
+	}
+	if err != nil {
+		return environment(err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+// override is one --set: a broker-level setting, or with the prefix producer.,
+// consumer. or topic:NAME: one of all producers, all consumers or a topic.
+type override struct {
+	scope   string // broker, producer, consumer or topic
+	topic   string
+	setting config.Setting
+	text    string // as given
+}
+
+func parseOverride(text string) (override, error) {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return override{}, usage("--set %q: write key=value", text)
+	}
+	o := override{scope: "broker", setting: config.Setting{Key: key, Value: value}, text: text}
+	if contains(config.BrokerKeys(), key) { // first: producer.purgatory… is a broker's
+		return o, nil
+	}
+	if rest, ok := strings.CutPrefix(key, "topic:"); ok {
+		name, key, ok := strings.Cut(rest, ":")
+		if !ok {
+			return o, usage("--set %q: write topic:NAME:key=value", text)
+		}
+		o.scope, o.topic, o.setting.Key = "topic", name, key
+		return o, o.known(config.TopicKeys())
+	}
+	for scope, keys := range map[string][]config.Key{"producer": config.ProducerKeys(), "consumer": config.ConsumerKeys()} {
+		if rest, ok := strings.CutPrefix(key, scope+"."); ok {
+			o.scope, o.setting.Key = scope, rest
+			return o, o.known(keys)
+		}
+	}
+	return o, o.known(config.BrokerKeys())
+}
+
+func contains(keys []config.Key, name string) bool {
+	for i := range keys {
+		if keys[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *override) known(keys []config.Key) error {
+	if contains(keys, o.setting.Key) {
+		return nil
+	}
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
+	}
+	return usage("--set %s: there is no %s setting %q%s (see simkafka config list)", o.text, o.scope, o.setting.Key, didYouMean(o.setting.Key, names))
+}
+
+// apply changes a scenario. A value that the setting does not take is an error.
+func (o *override) apply(s *scenarios.Spec) error {
+	p, ok := config.ProfileByName(s.Protocol)
+	if !ok {
+		return usage("unknown protocol %q", s.Protocol)
+	}
+	one := []config.Setting{o.setting}
+	var errs []error
+	switch o.scope {
+	case "broker":
+		_, errs = config.NewBroker(p, 1, "", one)
+		s.Cluster.Config = append(s.Cluster.Config, o.setting)
+	case "producer":
+		_, errs = config.NewProducer(p, one)
+		for i := range s.Producers {
+			s.Producers[i].Config = append(s.Producers[i].Config, o.setting)
+		}
+	case "consumer":
+		_, errs = config.NewConsumer(p, one)
+		for i := range s.Consumers {
+			s.Consumers[i].Config = append(s.Consumers[i].Config, o.setting)
+		}
+	default:
+		return o.applyTopic(s)
+	}
+	if len(errs) > 0 {
+		return usage("--set %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+func (o *override) applyTopic(s *scenarios.Spec) error {
+	if _, errs := config.ParseTopic(config.Topic{}, []config.Setting{o.setting}); len(errs) > 0 {
+		return usage("--set %w", errors.Join(errs...))
+	}
+	var names []string
+	for i := range s.Topics {
+		if s.Topics[i].Name == o.topic {
+			s.Topics[i].Config = append(s.Topics[i].Config, o.setting)
+			return nil
+		}
+		names = append(names, s.Topics[i].Name)
+	}
+	return usage("--set %s: %s has no topic %q%s", o.text, s.Name, o.topic, didYouMean(o.topic, names))
+}
