@@ -9,7 +9,7 @@ import (
 // term says at which hits it fires and what then happens.
 type Failpoint struct {
 	Node Selector
-	Site string // such as disk.sync
+	Site string // such as disk-sync
 	Term string // such as 2*off->1*return("eio")
 }
 
