@@ -100,10 +100,8 @@ func wellFormed(t rapid.TB, name string, svg []byte) {
 }
 
 func TestEqualResultsGiveEqualPictures(t *testing.T) {
-	for _, r := range []func() *outcome.Result{crashRun, busyRun} {
-		if !bytes.Equal(drawAll(t, r(), true), drawAll(t, r(), true)) {
-			t.Error("two drawings of one result differ")
-		}
+	if !bytes.Equal(drawAll(t, crashRun(), true), drawAll(t, crashRun(), true)) || !bytes.Equal(drawAll(t, busyRun(), false), drawAll(t, busyRun(), false)) {
+		t.Error("two drawings of one result differ")
 	}
 }
 

@@ -208,9 +208,15 @@ func (m message) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.FillText(style, c.Center(), string(m))
 }
 
-// runEnd is the right end of every time axis: the end of the measured time.
+// runEnd is the right end of every time axis: the end of the measured time. The last
+// bucket may be missing, so that the strips, which reach to the end, are asked too.
 func runEnd(r *outcome.Result) float64 {
 	end := kafka.Nanos(max(len(r.Series.Produce), len(r.Series.Acked))) * r.Series.Step
+	for i := range r.Series.Strips {
+		if spans := r.Series.Strips[i].Spans; len(spans) > 0 {
+			end = max(end, spans[len(spans)-1].To)
+		}
+	}
 	if end <= 0 {
 		end = r.End
 	}
