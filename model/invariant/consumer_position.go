@@ -51,7 +51,11 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 		c.violate(p, "%s reports a reset from offset %d; its position was %d", e.Actor, e.Offset, r.position)
 		return
 	}
-	switch why := p.fellBack(e.Offset); {
+	why := p.fellBack(e.Offset)
+	if why == "" {
+		why = p.shortLeader(e.Offset)
+	}
+	switch {
 	case why != "":
 		c.suspend(p, why)
 	case e.Offset > p.committed.end || p.below(e.Offset):
@@ -60,6 +64,18 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	default:
 		c.violate(p, "%s reset its position from %d to %d (%s), but %d was committed and in range", e.Actor, e.Offset, e.Base, e.Text, e.Offset)
 	}
+}
+
+// shortLeader says why a broker that believes to lead, perhaps in an older epoch,
+// may not have what was committed up to o.
+func (p *partition) shortLeader(o kafka.Offset) string {
+	x := p.committed.at(o)
+	for _, r := range p.replicas {
+		if at := r.agrees(x); r.role == leads && at < x.end {
+			return p.excuse(r, x, at)
+		}
+	}
+	return ""
 }
 
 // below reports whether some replica's log begins above o.

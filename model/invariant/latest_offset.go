@@ -37,6 +37,8 @@ func (c *latest) observe(e *event.Event) {
 		switch why := p.fellBack(e.Offset); {
 		case why != "":
 			c.suspend(p, why)
+		case c.g.ch.r.lost != nil && c.g.ch.r.lost.from <= e.Offset:
+			c.suspend(p, c.g.ch.r.lost.String())
 		case a.epoch < e.LeaderEpoch && c.g.setup.Profile.Versions.ListOffsets < offsetNotAvailableFrom:
 			c.suspend(p, "a new leader may name an older end offset before KIP-207")
 		default:
