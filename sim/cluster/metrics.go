@@ -17,14 +17,21 @@ func evaluate(list []scenarios.Metric, r *outcome.Result) []outcome.MetricResult
 	for i := range list {
 		m := &list[i]
 		v, isTime := value(m, r)
-		text := fmt.Sprint(v)
-		if isTime {
+		text, held := fmt.Sprint(v), compare(v, m.Op, m.Value)
+		switch {
+		case v == nothingMeasured:
+			text, held = "not measured: nothing happened then", false
+		case isTime:
 			text = kafka.Nanos(v).String()
 		}
-		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Held: compare(v, m.Op, m.Value), Line: m.Line})
+		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Held: held, Line: m.Line})
 	}
 	return out
 }
+
+// nothingMeasured is the latency of a phase or time range without one sample. No
+// comparison with it holds: an expectation about nothing would otherwise pass.
+const nothingMeasured = -1
 
 func compare(v int64, op string, w int64) bool {
 	switch op {
@@ -103,11 +110,16 @@ func worst(m *scenarios.Metric, name string, r *outcome.Result) int64 {
 // the worst bucket of its time range.
 func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outcome.Quantiles, of func(*outcome.Phase) outcome.Quantiles) kafka.Nanos {
 	name := tail[strings.LastIndexByte(tail, '.')+1:]
-	var most kafka.Nanos
+	most := kafka.Nanos(nothingMeasured)
+	take := func(q outcome.Quantiles) {
+		if q.Count > 0 {
+			most = max(most, quantile(q, name))
+		}
+	}
 	if m.Arg != "" {
 		for i := range r.Phases {
 			if r.Phases[i].Name == m.Arg {
-				most = max(most, quantile(of(&r.Phases[i]), name))
+				take(of(&r.Phases[i]))
 			}
 		}
 		return most
@@ -115,7 +127,7 @@ func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outc
 	for i, q := range buckets {
 		from, to := kafka.Nanos(i)*r.Series.Step, kafka.Nanos(i+1)*r.Series.Step
 		if from >= m.From && (m.To == 0 || to <= m.To) {
-			most = max(most, quantile(q, name))
+			take(q)
 		}
 	}
 	return most
