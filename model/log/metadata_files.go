@@ -79,11 +79,12 @@ type MetaProperties struct {
 	ClusterID string
 }
 
-// WriteMetaProperties writes meta.properties. date is the comment that Java's
-// Properties puts there, such as "Tue Nov 14 22:13:20 UTC 2023".
+// WriteMetaProperties writes meta.properties, in the order that Java's Properties
+// gives the lines since Java 9. date is the comment that it puts there, such as "Tue
+// Nov 14 22:13:20 UTC 2023".
 func WriteMetaProperties(fs vfs.FS, dir string, p MetaProperties, date string) error {
-	text := "#\n#" + date + "\ncluster.id=" + p.ClusterID + "\nversion=0\nbroker.id=" +
-		strconv.Itoa(int(p.BrokerID)) + "\n"
+	text := "#\n#" + date + "\nbroker.id=" + strconv.Itoa(int(p.BrokerID)) + "\nversion=0\ncluster.id=" +
+		p.ClusterID + "\n"
 	return replaceFile(fs, dir, metaPropertiesFile, []byte(text))
 }
 
