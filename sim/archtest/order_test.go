@@ -41,6 +41,7 @@ var order = [][]string{
 	{"sim/simkafkatest"},
 	{"sim/osfs"},
 	{"sim/perf"},
+	{"sim/conformance"},
 	{"report"},
 	{"cmd/simkafka"},
 }

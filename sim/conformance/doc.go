@@ -1,0 +1,17 @@
+// Package conformance holds the tests in which real Kafka is the judge. It has no
+// code of its own.
+//
+// What Kafka wrote, we read: the golden directories of testdata/golden were left by
+// real brokers; model/log replays their history and must leave the same bytes, and
+// recovers what a killed broker left as that broker did. These tests need no Java.
+//
+// What we wrote, Kafka reads: Kafka's DumpLogSegments inspects every file that
+// model/log and a simulated cluster leave behind, and a real broker starts on such a
+// directory, serves it and appends to it. These tests need Java and the classes that
+// testdata/conformance/run installs; without them they are skipped and say so.
+//
+// The same processes make the golden directories anew: testdata/conformance/generate.
+//
+// Left out, since model/log has none of it yet: the content of .txnindex and .snapshot
+// files, retention and compaction.
+package conformance

@@ -1,0 +1,200 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/vfs"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyIn puts a directory of the operating system into a file system, under to.
+func copyIn(t testing.TB, from string, fs vfs.FS, to string) {
+	t.Helper()
+	check(t, fs.MkdirAll(to))
+	entries, err := os.ReadDir(from)
+	check(t, err)
+	for _, e := range entries {
+		source, target := filepath.Join(from, e.Name()), to+"/"+e.Name()
+		if e.IsDir() {
+			copyIn(t, source, fs, target)
+			continue
+		}
+		b, err := os.ReadFile(source)
+		check(t, err)
+		f, err := fs.Create(target)
+		check(t, err)
+		check(t, f.Append(b))
+		check(t, f.Close())
+	}
+}
+
+// copyOut is the reverse. Files to be of the names in skip stay behind.
+func copyOut(t testing.TB, fs vfs.FS, from, to string, skip ...string) {
+	t.Helper()
+	check(t, os.MkdirAll(to, 0o755))
+	names, err := fs.List(from)
+	check(t, err)
+	for _, name := range names {
+		path, target := from+"/"+name, filepath.Join(to, name)
+		info, err := fs.Stat(path)
+		check(t, err)
+		switch {
+		case slices.Contains(skip, name):
+		case info.IsDir:
+			copyOut(t, fs, path, target, skip...)
+		default:
+			check(t, os.WriteFile(target, read(t, fs, path), 0o644))
+		}
+	}
+}
+
+func read(t testing.TB, fs vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fs.Open(path)
+	check(t, err)
+	b, err := f.ReadAt(0, int(f.Size()))
+	check(t, err)
+	check(t, f.Close())
+	return b
+}
+
+// notOurs are the files of a partition that model/log does not write.
+func notOurs(name string) bool {
+	return strings.HasSuffix(name, ".snapshot") || strings.HasSuffix(name, ".txnindex")
+}
+
+// sameFiles compares the files of a partition's directory with those of a golden one.
+func sameFiles(t testing.TB, fs vfs.FS, dir, golden string) {
+	t.Helper()
+	for _, d := range differences(t, fs, dir, golden) {
+		t.Error(d)
+	}
+}
+
+func differences(t testing.TB, fs vfs.FS, dir, golden string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(golden)
+	check(t, err)
+	var want []string
+	for _, e := range entries {
+		want = append(want, e.Name())
+	}
+	got, err := fs.List(dir)
+	check(t, err)
+	want, got = slices.DeleteFunc(want, notOurs), slices.DeleteFunc(got, notOurs)
+	if !slices.Equal(got, want) {
+		return []string{fmt.Sprintf("%s: files are\n%s\nwant\n%s", dir, strings.Join(got, " "), strings.Join(want, " "))}
+	}
+	for _, name := range want {
+		b, err := os.ReadFile(filepath.Join(golden, name))
+		check(t, err)
+		if ours := read(t, fs, dir+"/"+name); !bytes.Equal(ours, b) {
+			out = append(out, fmt.Sprintf("%s/%s differs from Kafka's:\nours  %s\nKafka %s", dir, name, show(name, ours), show(name, b)))
+		}
+	}
+	return out
+}
+
+// show prints the content of a file for people.
+func show(name string, b []byte) string {
+	width := 16
+	switch {
+	case strings.HasSuffix(name, ".index"):
+		width = 8
+	case strings.HasSuffix(name, ".timeindex"):
+		width = 12
+	case !strings.HasSuffix(name, ".log"):
+		return strconv.Quote(string(b))
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d bytes:", len(b))
+	for chunk := range slices.Chunk(b, width) {
+		fmt.Fprintf(&out, " %x", chunk)
+		if out.Len() > 2000 {
+			break
+		}
+	}
+	return out.String()
+}
+
+// logConfig is a topic's configuration as model/log wants it.
+func (g goldenTopic) logConfig(t testing.TB) *log.Config {
+	t.Helper()
+	c := log.DefaultConfig()
+	for key, value := range g.Settings {
+		number, err := strconv.ParseInt(value, 10, 64)
+		switch key {
+		case "segment.bytes", "internal.segment.bytes":
+			c.SegmentBytes = int32(number)
+		case "segment.ms":
+			c.SegmentMs = number
+		case "segment.index.bytes":
+			c.SegmentIndexBytes = int32(number)
+		case "index.interval.bytes":
+			c.IndexIntervalBytes = int32(number)
+		case "flush.messages":
+			c.FlushMessages = number
+		case "preallocate":
+			c.Preallocate, err = value == "true", nil
+		case "message.timestamp.type":
+			c.TimestampType, err = record.LogAppendTime, nil
+		case "compression.type":
+			var ok bool
+			c.Codec, ok = record.ParseCodec(value)
+			c.KeepCodec, err = false, nil
+			if !ok {
+				t.Fatalf("codec %q", value)
+			}
+		case "cleanup.policy", "min.cleanable.dirty.ratio", "delete.retention.ms":
+			err = nil // model/log has no cleaner
+		default:
+			t.Fatalf("setting %s is not known to this test", key)
+		}
+		check(t, err)
+	}
+	return &c
+}
+
+// configs answers for all topics; those that Kafka made itself have index files as
+// the generator's brokers had by default.
+func (m *manifest) configs(t testing.TB) func(topic string) *log.Config {
+	other := log.DefaultConfig()
+	other.SegmentIndexBytes = 4096
+	byName := make(map[string]*log.Config)
+	for _, topic := range m.Topics {
+		byName[topic.Name] = topic.logConfig(t)
+	}
+	return func(topic string) *log.Config {
+		if c := byName[topic]; c != nil {
+			return c
+		}
+		return &other
+	}
+}
+
+func (g goldenTopic) compacted() bool { return g.Settings["cleanup.policy"] == "compact" }
+
+func tp(topic string) kafka.TopicPartition { return kafka.TopicPartition{Topic: topic} }
+
+func topicID(t testing.TB, text string) kafka.TopicID {
+	t.Helper()
+	id, err := kafka.ParseTopicID(text)
+	check(t, err)
+	return id
+}

@@ -1,0 +1,84 @@
+package simkafka;
+
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Reads a partition from its start to its end and tells the records, a JSON object a line. */
+final class Reader {
+    private static final long READ_WITHIN_MS = 120_000;
+    private final String bootstrap;
+
+    Reader(String bootstrap) {
+        this.bootstrap = bootstrap;
+    }
+
+    /** Tells the number of records; each says whether read_committed saw it too. */
+    String consume(String topic, PrintStream out) {
+        Set<Long> committed = new HashSet<>();
+        read(topic, "read_committed", r -> committed.add(r.offset()));
+        int[] count = {0};
+        read(topic, "read_uncommitted", r -> {
+            count[0]++;
+            out.println("\t" + json(r, committed.contains(r.offset())));
+        });
+        return "" + count[0];
+    }
+
+    private void read(String topic, String isolation, Consumer<ConsumerRecord<byte[], byte[]>> each) {
+        Properties p = new Properties();
+        p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+        p.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, isolation);
+        p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+        p.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false");
+        p.put(ConsumerConfig.CHECK_CRCS_CONFIG, "true");
+        TopicPartition tp = new TopicPartition(topic, 0);
+        try (var consumer = new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.assign(List.of(tp));
+            consumer.seekToBeginning(List.of(tp));
+            long end = consumer.endOffsets(List.of(tp)).get(tp);
+            long deadline = System.currentTimeMillis() + READ_WITHIN_MS;
+            while (consumer.position(tp) < end) {
+                consumer.poll(Duration.ofMillis(500)).forEach(each);
+                if (System.currentTimeMillis() > deadline) {
+                    throw new IllegalStateException("stuck at " + consumer.position(tp) + " before " + end);
+                }
+            }
+        }
+    }
+
+    private static String json(ConsumerRecord<byte[], byte[]> r, boolean committed) {
+        StringBuilder s = new StringBuilder();
+        s.append("{\"topic\":\"").append(r.topic());
+        s.append("\",\"offset\":").append(r.offset());
+        s.append(",\"timestamp\":").append(r.timestamp());
+        s.append(",\"type\":\"").append(r.timestampType());
+        s.append("\",\"epoch\":").append(r.leaderEpoch().orElse(-1));
+        s.append(",\"key\":").append(hex(r.key()));
+        s.append(",\"value\":").append(hex(r.value()));
+        s.append(",\"headers\":[");
+        String separator = "";
+        for (Header h : r.headers()) {
+            s.append(separator).append('[').append(hex(h.key().getBytes(StandardCharsets.UTF_8)));
+            s.append(',').append(hex(h.value())).append(']');
+            separator = ",";
+        }
+        return s.append("],\"committed\":").append(committed).append('}').toString();
+    }
+
+    private static String hex(byte[] b) {
+        return b == null ? "null" : '"' + HexFormat.of().formatHex(b) + '"';
+    }
+}
