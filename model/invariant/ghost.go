@@ -17,6 +17,7 @@ type ghost struct {
 	owners []owner
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
+	rare            ring
 	now             kafka.Nanos
 	ch              change
 }
@@ -157,9 +158,7 @@ func (g *ghost) observe(e *event.Event) {
 		event.Truncated, event.LogStartRaised, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
 		g.replicaEvent(e)
 	}
-	if g.ch.p != nil {
-		g.ch.p.remember(e)
-	}
+	g.remember(e)
 }
 
 // topicCreated forgets an earlier topic of the name.
@@ -197,7 +196,6 @@ func (g *ghost) process(e *event.Event) {
 		}
 		if e.Kind != event.NodeBooted {
 			r.ended(how, e.Time)
-			p.rememberNode(e)
 		}
 		r.loaded = false
 	})

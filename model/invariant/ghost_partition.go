@@ -59,7 +59,7 @@ type partition struct {
 	ackedEnd kafka.Offset // highest offset acknowledged with acks=all + 1
 	back     readBack
 
-	story   story
+	often   ring
 	reports [maxInvariants]uint8
 }
 

@@ -11,15 +11,29 @@ import (
 )
 
 const (
-	keptRare  = 16 // of elections, ISR changes, truncations, crashes
-	keptOften = 8  // of appends, acknowledgements and the like
+	// keptRare bounds the remembered elections, ISR changes, truncations, crashes and the
+	// like of the whole cluster, keptOften the appends, acknowledgements and the like of
+	// a partition. toldRare of the former are told of a partition.
+	keptRare  = 1024
+	keptOften = 8
+	toldRare  = 20
 )
 
-// story keeps the last events of a partition: the frequent kinds apart, so that
-// they do not push the others out.
-type story struct {
-	rare, often   []event.Event
-	nRare, nOften int
+// ring keeps the last events.
+type ring struct {
+	events []event.Event
+	next   int
+}
+
+func (r *ring) keep(e *event.Event, size int) {
+	if len(r.events) < size {
+		r.events = append(r.events, *e)
+		return
+	}
+	r.events[r.next] = *e
+	if r.next++; r.next == size {
+		r.next = 0
+	}
 }
 
 // frequent are the kinds of which every record makes some.
@@ -28,34 +42,36 @@ var frequent = [event.NumKinds]bool{
 	event.RecordAcked: true, event.RecordDelivered: true,
 }
 
-// remember keeps an event of the partition.
-func (p *partition) remember(e *event.Event) {
+// untold are left out of stories: other events say it as well.
+var untold = [event.NumKinds]bool{
+	event.LEOPublished: true, event.MetadataSeen: true, event.SegmentRolled: true, event.Probe: true, event.ControlExecuted: true,
+	event.ControlWrite: true, event.OffsetAnswered: true,
+}
+
+// remember keeps an event for stories.
+func (g *ghost) remember(e *event.Event) {
 	switch {
-	case e.Kind == event.LEOPublished: // said by BatchAppended
-	case frequent[e.Kind]:
-		keep(&p.story.often, &p.story.nOften, keptOften, e)
-	default:
-		keep(&p.story.rare, &p.story.nRare, keptRare, e)
+	case untold[e.Kind]:
+	case !frequent[e.Kind]:
+		g.rare.keep(e, keptRare)
+	case g.ch.p != nil:
+		g.ch.p.often.keep(e, keptOften)
 	}
 }
 
-// rememberNode keeps the end of a replica's process.
-func (p *partition) rememberNode(e *event.Event) { keep(&p.story.rare, &p.story.nRare, keptRare, e) }
-
-func keep(ring *[]event.Event, n *int, size int, e *event.Event) {
-	if len(*ring) < size {
-		*ring = append(*ring, *e)
-		return
+// recent lists the remembered events of a partition and of the whole cluster, in
+// order.
+func (g *ghost) recent(p *partition) []event.Event {
+	var all []event.Event
+	for i := len(g.rare.events) - 1; i >= 0 && len(all) < toldRare; i-- {
+		e := &g.rare.events[(g.rare.next+i)%len(g.rare.events)]
+		if e.TP.Topic == "" || e.TP == p.tp {
+			all = append(all, *e)
+		}
 	}
-	(*ring)[*n] = *e
-	if *n++; *n == size {
-		*n = 0
-	}
-}
-
-// recent lists the kept events in order.
-func (s *story) recent() []event.Event {
-	all := slices.Concat(s.rare[s.nRare:], s.rare[:s.nRare], s.often[s.nOften:], s.often[:s.nOften])
+	slices.Reverse(all)
+	all = append(all, p.often.events[p.often.next:]...)
+	all = append(all, p.often.events[:p.often.next]...)
 	slices.SortStableFunc(all, func(a, b event.Event) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq))
 	})

@@ -193,7 +193,7 @@ func (f *findings) violate(p *partition, format string, args ...any) {
 	v := outcome.Violation{Invariant: f.name, At: f.g.now, What: fmt.Sprintf(format, args...)}
 	if p != nil {
 		p.reports[f.id]++
-		v.TP, v.Facts, v.Recent = p.tp, p.facts(), p.story.recent()
+		v.TP, v.Facts, v.Recent = p.tp, p.facts(), f.g.recent(p)
 	}
 	f.s.violations = append(f.s.violations, v)
 }
@@ -242,7 +242,7 @@ func (f *findings) note() string {
 	if f.violated > perRun {
 		fmt.Fprintf(&b, " (%d violations in all)", f.violated)
 	}
-	return b.String()
+	return strings.TrimPrefix(b.String(), " ")
 }
 
 func (n *suspension) print(b *strings.Builder) {
