@@ -183,6 +183,7 @@ func (c *Collector) wholeness(at kafka.Nanos) {
 
 func (c *Collector) advance(to kafka.Nanos) {
 	c.now = to
+	c.phases.advance(to)
 	if c.buckets != nil && c.closed < 0 {
 		c.buckets.advance(to, &c.parts)
 	}

@@ -81,6 +81,29 @@ func TestPhasesFollowTheFaultUntilTheClusterIsWhole(t *testing.T) {
 	}
 }
 
+// A fault that only prepares the scene, over before the workload, is no part of it;
+// one that lasts is.
+func TestFaultsBeforeTheWorkloadCountIfTheyLast(t *testing.T) {
+	for lasts, want := range map[bool]string{false: "before", true: "during"} {
+		c := New(Config{Start: 3 * s, End: 30 * s})
+		list := []event.Event{{Time: 0, Kind: event.FaultStarted}, {Time: s, Kind: event.FaultEnded}}
+		if lasts {
+			list = list[:1]
+		}
+		for _, e := range append(list, ack(5*s, 5*kafka.Millisecond)...) {
+			c.Observe(&e)
+		}
+		c.Close(30 * s)
+		r := new(outcome.Result)
+		c.Fill(r)
+		for _, p := range r.Phases {
+			if (p.Acked == 1) != (p.Name == want) || p.From > p.To {
+				t.Errorf("lasts %v: %+v", lasts, p)
+			}
+		}
+	}
+}
+
 func TestOutageIsTheTimeThatRecordsWaited(t *testing.T) {
 	p := measured().Partitions[0]
 	if len(p.Outages) != 1 || p.Outages[0] != (outcome.Interval{From: 10*s + 1, To: 18*s + 1}) || p.Unavailable != 8*s {

@@ -57,7 +57,8 @@ type phases struct {
 	open   [3]phase
 	cur    int
 	active int
-	began  bool
+	start  kafka.Nanos // faults before it count only if they last until then
+	began  bool        // start has passed
 }
 
 type phase struct {
@@ -75,7 +76,7 @@ const (
 )
 
 func newPhases(start kafka.Nanos) *phases {
-	p := new(phases)
+	p := &phases{start: start}
 	for i, n := range []string{"before", "during", "after"} {
 		p.open[i] = phase{name: n, produce: newLatency(), e2e: newLatency(), span: outcome.Interval{From: -1, To: -1}}
 	}
@@ -93,9 +94,20 @@ func (p *phases) enter(i int, at kafka.Nanos) {
 	n.span.To = at
 }
 
+// advance tells the time, before whatever happens at it.
+func (p *phases) advance(now kafka.Nanos) {
+	if p.began || now < p.start {
+		return
+	}
+	p.began = true
+	if p.active > 0 {
+		p.enter(during, p.start)
+	}
+}
+
 func (p *phases) faultStarted(at kafka.Nanos) {
 	p.active++
-	if p.cur != during {
+	if p.cur != during && p.began {
 		p.enter(during, at)
 	}
 }
