@@ -86,7 +86,7 @@ func TestStoriesFitOneScreen(t *testing.T) {
 	if lines := strings.Count(text[from:to], "\n"); lines > storyLines {
 		t.Errorf("%d lines:\n%s", lines, text[from:to])
 	}
-	for _, want := range []string{"simkafka run x --seed 1 --until 41.207s", "more; result.json has all"} {
+	for _, want := range []string{"simkafka run x --seed 1 --until 41.207s", "more violation"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing from\n%s", want, text)
 		}

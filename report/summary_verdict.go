@@ -59,19 +59,36 @@ func (p *printer) expectations() {
 // storyLines bounds the violations' part of the summary (interface U14).
 const storyLines = 40
 
-// violations tells each violation as a story. The first ones get their last
-// events; what does not fit in storyLines is only counted.
+// violations tells the first violation as a story and each other one in short.
+// What does not fit in storyLines is only counted.
 func (p *printer) violations() {
 	left := storyLines
 	for i := range p.r.Violations {
-		lines := p.story(&p.r.Violations[i], left-2)
-		if len(lines) > left-2 {
-			p.printf("\n  %s more; result.json has all\n", plural(int64(len(p.r.Violations)-i), "violation"))
+		v := &p.r.Violations[i]
+		lines := p.short(v)
+		if i == 0 {
+			lines = p.story(v, left-3)
+		}
+		if i > 0 && len(lines) > left-3 {
+			p.printf("\n  and %s; result.json has all\n", plural(int64(len(p.r.Violations)-i), "more violation"))
 			return
 		}
 		left -= len(lines) + 1
 		p.printf("\n%s\n", strings.Join(lines, "\n"))
 	}
+}
+
+// short is a violation without its story.
+func (p *printer) short(v *outcome.Violation) []string {
+	return append([]string{p.violationHead(v)}, p.block("    what     ", v.What)...)
+}
+
+func (p *printer) violationHead(v *outcome.Violation) string {
+	word := p.style.bad("VIOLATED")
+	if p.r.Verdict == outcome.Pass { // only what the scenario demands leaves the verdict a pass
+		word = p.style.warn("VIOLATED, as the scenario expects,")
+	}
+	return fmt.Sprintf("  invariant %s   %s at %s%s", p.style.Bold(v.Invariant), word, moment(v.At), p.partitionOf(v))
 }
 
 // maxRecent is how many of the last events a story shows.
@@ -80,18 +97,15 @@ const maxRecent = 10
 // story is a violation in at most limit lines, if that can be: events go first,
 // then facts.
 func (p *printer) story(v *outcome.Violation, limit int) []string {
-	word := p.style.bad("VIOLATED")
-	if p.r.Verdict == outcome.Pass { // only what the scenario demands leaves the verdict a pass
-		word = p.style.warn("VIOLATED, as the scenario expects,")
-	}
-	head := []string{fmt.Sprintf("  invariant %s   %s at %s%s", p.style.Bold(v.Invariant), word, moment(v.At), p.partitionOf(v))}
+	head := []string{p.violationHead(v)}
 	head = append(head, p.block("    rule     ", p.rule(v.Invariant))...)
 	head = append(head, p.block("    what     ", v.What)...)
 	var tail []string
 	if p.o.Replay != "" {
 		tail = append(tail, "    replay   "+p.replay(v))
 	}
-	facts := p.facts(v, limit-len(head)-len(tail))
+	events := min(len(v.Recent), maxRecent) + 1 // with their label
+	facts := p.facts(v, limit-len(head)-len(tail)-events)
 	recent := p.recent(v, limit-len(head)-len(tail)-len(facts))
 	return append(append(append(head, facts...), recent...), tail...)
 }
