@@ -27,7 +27,7 @@
 //	not_modelled      [key=value] of a server.properties
 //	partitions        [{elections, high_watermark, isr, leader, leader_epoch, leaderless_ns, log_end_offset,
 //	                  log_start_offset, outages: [{from_ns, to_ns}], partition, replicas, unavailable_ns,
-//	                  unclean_elections, under_min_isr_ns, under_replicated_ns}]
+//	                  unclean_elections, under_replicated_ns}]
 //	phases            [{acked_bytes, acked_records, end_to_end_latency, from_ns, name, produce_latency, to_ns}]
 //	                  with latencies {count, max_ns, p50_ns, p95_ns, p999_ns, p99_ns}
 //	probes            [{count, name}] rare states that were reached

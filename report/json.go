@@ -127,7 +127,6 @@ type (
 		ProduceP99      kafka.Nanos `json:"produce_latency_p99_max_ns"`
 		Unavailable     kafka.Nanos `json:"unavailable_max_ns"`
 		Unclean         int64       `json:"unclean_elections"`
-		UnderMinISR     kafka.Nanos `json:"under_min_isr_max_ns"`
 		UnderReplicated kafka.Nanos `json:"under_replicated_max_ns"`
 	}
 	jsonInterval struct {
@@ -148,7 +147,6 @@ type (
 		Replicas        []kafka.NodeID    `json:"replicas"`
 		Unavailable     kafka.Nanos       `json:"unavailable_ns"`
 		Unclean         int               `json:"unclean_elections"`
-		UnderMinISR     kafka.Nanos       `json:"under_min_isr_ns"`
 		UnderReplicated kafka.Nanos       `json:"under_replicated_ns"`
 	}
 	jsonPhase struct {
@@ -245,7 +243,7 @@ func (d *jsonResult) addPartitions(r *outcome.Result) {
 		d.Partitions = append(d.Partitions, jsonPartition{
 			Elections: p.Elections, HW: p.HW, ISR: list(p.ISR), Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Leaderless: p.Leaderless,
 			LEO: p.LEO, LogStart: p.LogStart, Outages: outages, Partition: p.TP.String(), Replicas: list(p.Replicas),
-			Unavailable: p.Unavailable, Unclean: p.Unclean, UnderMinISR: p.UnderMinISR, UnderReplicated: p.UnderReplicated,
+			Unavailable: p.Unavailable, Unclean: p.Unclean, UnderReplicated: p.UnderReplicated,
 		})
 	}
 }
@@ -296,7 +294,6 @@ func metrics(r *outcome.Result) jsonMetrics {
 		m.Outages += int64(len(p.Outages))
 		m.Leaderless = max(m.Leaderless, p.Leaderless)
 		m.Unavailable = max(m.Unavailable, p.Unavailable)
-		m.UnderMinISR = max(m.UnderMinISR, p.UnderMinISR)
 		m.UnderReplicated = max(m.UnderReplicated, p.UnderReplicated)
 	}
 	for i := range r.Phases {

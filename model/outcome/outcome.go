@@ -121,7 +121,6 @@ type Partition struct {
 	// Leaderless is the time without a living leader that had taken office.
 	Leaderless      kafka.Nanos
 	UnderReplicated kafka.Nanos
-	UnderMinISR     kafka.Nanos
 }
 
 // Interval is [From, To).

@@ -37,9 +37,10 @@ type Collector struct {
 }
 
 type nodeState struct {
-	name string
-	id   kafka.NodeID
-	up   bool
+	name       string
+	id         kafka.NodeID
+	up         bool
+	registered bool // in ZooKeeper, since its last boot
 }
 
 // maxTimeline bounds the timeline; a run with more facts says so in its last entry.
@@ -76,6 +77,7 @@ func (c *Collector) Observe(e *event.Event) {
 		c.keep(e)
 	case event.BecameLeader:
 		c.parts.tookOffice(e)
+		c.wholeness(e.Time)
 	case event.LeaderElected:
 		if e.Flag {
 			c.parts.get(e.TP).out.Unclean++
@@ -101,8 +103,11 @@ func (c *Collector) world(e *event.Event) {
 		c.phases.faultStarted(e.Time)
 	case event.FaultEnded:
 		c.faultEnded(e)
-	case event.Healed, event.Settled, event.ControllerElected, event.ControllerResigned, event.BrokerRegistered,
-		event.BrokerUnregistered, event.SessionExpired, event.DirectoryOffline, event.FetcherFailed,
+	case event.BrokerRegistered:
+		c.registered(e.Node, true)
+	case event.BrokerUnregistered:
+		c.registered(e.Node, false)
+	case event.Healed, event.Settled, event.ControllerElected, event.ControllerResigned, event.SessionExpired, event.DirectoryOffline, event.FetcherFailed,
 		event.Truncated, event.Assertion, event.TopicCreated:
 	default:
 		return
@@ -136,6 +141,9 @@ func (c *Collector) node(e *event.Event, up bool) {
 	for i := range c.nodes {
 		if c.nodes[i].name == e.Actor {
 			c.nodes[i].up = up
+			if e.Kind == event.NodeBooted {
+				c.nodes[i].registered = false
+			}
 			c.parts.nodeChanged(c.nodes[i].id, up, e.Time)
 			return
 		}
@@ -144,8 +152,16 @@ func (c *Collector) node(e *event.Event, up bool) {
 	if !isBroker {
 		return // clients and ZooKeeper are not part of a whole cluster
 	}
-	c.nodes = append(c.nodes, nodeState{e.Actor, id, up})
+	c.nodes = append(c.nodes, nodeState{name: e.Actor, id: id, up: up})
 	c.parts.nodeChanged(id, up, e.Time)
+}
+
+func (c *Collector) registered(id kafka.NodeID, yes bool) {
+	for i := range c.nodes {
+		if c.nodes[i].id == id {
+			c.nodes[i].registered = yes
+		}
+	}
 }
 
 func (c *Collector) faultEnded(e *event.Event) {
@@ -161,6 +177,7 @@ func (c *Collector) faultEnded(e *event.Event) {
 // Close ends the measured time, when the workload stops: open faults, outages and
 // phases end here. Later events still count records.
 func (c *Collector) Close(at kafka.Nanos) {
+	c.advance(at)
 	for i := range c.faults {
 		if c.faults[i].To < 0 {
 			c.faults[i].To = at
@@ -176,7 +193,7 @@ func (c *Collector) Close(at kafka.Nanos) {
 func (c *Collector) wholeness(at kafka.Nanos) {
 	whole := c.parts.whole()
 	for _, n := range c.nodes {
-		whole = whole && n.up
+		whole = whole && n.up && n.registered
 	}
 	c.phases.wholeness(whole, at)
 }
@@ -201,7 +218,7 @@ func (c *Collector) acked(e *event.Event) {
 		return
 	}
 	d := e.Time - e.Created
-	c.phases.produced(d, int64(e.Count), int64(e.Size))
+	c.phases.produced(e.Created, d, int64(e.Count), int64(e.Size))
 	if c.buckets != nil {
 		c.buckets.produced(d, int64(e.Count), int64(e.Size))
 	}
@@ -226,7 +243,7 @@ func (c *Collector) delivered(e *event.Event) {
 		return
 	}
 	d := e.Time - e.Created
-	c.phases.delivered(d, int64(e.Count))
+	c.phases.delivered(e.Created, d, int64(e.Count))
 	if c.buckets != nil {
 		c.buckets.delivered(d, int64(e.Count))
 	}

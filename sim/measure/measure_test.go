@@ -17,8 +17,11 @@ const s = kafka.Second
 func story() []event.Event {
 	one, two, three := []kafka.NodeID{1, 2, 3}, []kafka.NodeID{2, 3}, []kafka.NodeID{2, 3, 1}
 	var list []event.Event
-	for _, n := range []string{"broker-1", "broker-2", "broker-3", "p"} {
+	for i, n := range []string{"broker-1", "broker-2", "broker-3", "p"} {
 		list = append(list, event.Event{Kind: event.NodeBooted, Actor: n})
+		if n != "p" {
+			list = append(list, event.Event{Kind: event.BrokerRegistered, Node: kafka.NodeID(i + 1)})
+		}
 	}
 	list = append(list,
 		event.Event{Time: s, Kind: event.AssignmentChanged, TP: tp, Replicas: one},
@@ -36,6 +39,7 @@ func story() []event.Event {
 		event.Event{Time: 18*s + 1, Kind: event.RecordAcked, TP: tp, Count: 1, Created: 10*s + 1},
 		event.Event{Time: 25 * s, Kind: event.NodeBooted, Actor: "broker-1"},
 		event.Event{Time: 25 * s, Kind: event.FaultEnded, Text: "kill: broker-1"},
+		event.Event{Time: 25*s + 1, Kind: event.BrokerRegistered, Node: 1},
 		event.Event{Time: 26 * s, Kind: event.PartitionChanged, TP: tp, Leader: 2, LeaderEpoch: 1, ISR: three})
 	return append(list, ack(27*s, 6*kafka.Millisecond)...)
 }
@@ -51,7 +55,6 @@ func measured() *outcome.Result {
 	for _, e := range story() {
 		c.Observe(&e)
 	}
-	c.advance(30 * s)
 	c.Close(30 * s)
 	r := new(outcome.Result)
 	c.Fill(r)
@@ -101,6 +104,28 @@ func TestFaultsBeforeTheWorkloadCountIfTheyLast(t *testing.T) {
 				t.Errorf("lasts %v: %+v", lasts, p)
 			}
 		}
+	}
+}
+
+// A broker that is back as a process, but not yet registered, leaves the cluster
+// broken, whatever the ISRs say: its old session is still there.
+func TestPhaseDuringLastsUntilTheBrokerIsRegistered(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s})
+	list := story()
+	for _, e := range list {
+		if e.Kind == event.BrokerRegistered && e.Time > 0 || e.Time > 25*s+1 {
+			continue
+		}
+		if e.Kind == event.PartitionChanged {
+			e.ISR, e.Leader, e.LeaderEpoch = []kafka.NodeID{1, 2, 3}, 1, 0
+		}
+		c.Observe(&e)
+	}
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if len(r.Phases) != 2 || r.Phases[1].To != 30*s {
+		t.Errorf("%+v", r.Phases)
 	}
 }
 

@@ -81,6 +81,7 @@ func (p *partitions) tookOffice(e *event.Event) {
 	x := p.get(e.TP)
 	x.installed = max(x.installed, e.LeaderEpoch)
 	p.office(x, e.Time)
+	p.judge(x)
 }
 
 func (p *partitions) nodeChanged(id kafka.NodeID, up bool, at kafka.Nanos) {
@@ -116,7 +117,7 @@ func charge(total *kafka.Nanos, since kafka.Nanos, on bool, at kafka.Nanos) kafk
 }
 
 func (p *partitions) judge(x *partition) {
-	fit := x.out.Leader != kafka.NoNode && len(x.out.ISR) == len(x.out.Replicas)
+	fit := x.out.Leader != kafka.NoNode && x.installed >= x.out.LeaderEpoch && len(x.out.ISR) == len(x.out.Replicas)
 	if fit != x.fit {
 		x.fit = fit
 		if fit {

@@ -33,7 +33,8 @@ func (l *latency) quantiles() outcome.Quantiles {
 	if n == 0 {
 		return outcome.Quantiles{}
 	}
-	return outcome.Quantiles{Count: n, P50: l.at(n, 500), P95: l.at(n, 950), P99: l.at(n, 990), P999: l.at(n, 999), Max: l.max}
+	at := func(perMille int64) kafka.Nanos { return min(l.at(n, perMille), l.max) } // a bin's upper edge may lie above
+	return outcome.Quantiles{Count: n, P50: at(500), P95: at(950), P99: at(990), P999: at(999), Max: l.max}
 }
 
 // at is the value whose rank is perMille of n values, rounded to the nearest.
@@ -52,9 +53,10 @@ func (l *latency) reset() {
 
 // phases are before, during and after the faults. "During" lasts from the first
 // fault until no fault is active and the cluster is whole again; a later fault
-// leads back to it.
+// leads back to it. A record belongs to the phase in which it was sent.
 type phases struct {
 	open   [3]phase
+	turns  []turn
 	cur    int
 	active int
 	start  kafka.Nanos // faults before it count only if they last until then
@@ -67,6 +69,12 @@ type phase struct {
 	used         bool
 	produce, e2e latency
 	acked, bytes int64
+}
+
+// turn is the beginning of a stretch of one phase.
+type turn struct {
+	at    kafka.Nanos
+	phase int
 }
 
 const (
@@ -87,6 +95,7 @@ func newPhases(start kafka.Nanos) *phases {
 func (p *phases) enter(i int, at kafka.Nanos) {
 	p.open[p.cur].span.To = at
 	p.cur = i
+	p.turns = append(p.turns, turn{at, i})
 	n := &p.open[i]
 	if !n.used {
 		n.used, n.span.From = true, at
@@ -122,14 +131,24 @@ func (p *phases) wholeness(whole bool, at kafka.Nanos) {
 
 func (p *phases) end(at kafka.Nanos) { p.open[p.cur].span.To = at }
 
-func (p *phases) produced(d kafka.Nanos, n, bytes int64) {
-	c := &p.open[p.cur]
-	c.produce.add(d, n)
+// of is the phase in which a record was sent.
+func (p *phases) of(sent kafka.Nanos) *phase {
+	for i := len(p.turns) - 1; i >= 0; i-- {
+		if p.turns[i].at <= sent {
+			return &p.open[p.turns[i].phase]
+		}
+	}
+	return &p.open[before]
+}
+
+func (p *phases) produced(sent, took kafka.Nanos, n, bytes int64) {
+	c := p.of(sent)
+	c.produce.add(took, n)
 	c.acked += n
 	c.bytes += bytes
 }
 
-func (p *phases) delivered(d kafka.Nanos, n int64) { p.open[p.cur].e2e.add(d, n) }
+func (p *phases) delivered(sent, took kafka.Nanos, n int64) { p.of(sent).e2e.add(took, n) }
 
 func (p *phases) result() []outcome.Phase {
 	var out []outcome.Phase
