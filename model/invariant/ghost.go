@@ -152,7 +152,9 @@ func (g *ghost) observe(e *event.Event) {
 	case event.RecordDelivered, event.PositionReset, event.OffsetAnswered, event.ProduceAnswered:
 		g.ch.p = g.partition(e.TP)
 		if e.Kind != event.PositionReset {
-			g.ch.r = g.ch.p.replica(e.Node)
+			if g.ch.r = g.ch.p.known(e.Node); g.ch.r == nil { // a broker that hosts no replica answers, too
+				g.ch.r = newReplica(e.Node, g.ch.p.root)
+			}
 		}
 	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
 		event.Truncated, event.LogStartRaised, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
