@@ -28,16 +28,19 @@ const (
 	fetchLeaderVersion       = 16
 )
 
-// fetchOp is a fetch request from its handler to its answer.
+// fetchOp is a fetch request from its handler to its answer. A connection has one
+// for its life, because its fetches mostly ask for the same partitions.
 type fetchOp struct {
 	from     caller
-	req      *kmsg.FetchRequest
-	life     int64 // grows with each use of the record
+	req      *kmsg.FetchRequest // still the last one when it is answered
+	life     int64              // grows with each answer
 	replica  kafka.NodeID
 	minBytes int64
 	maxBytes int64
 	parts    []fetchPart
 	timer    step.TimerRef
+	open     bool // not answered
+	answer   *fetchAnswer
 }
 
 // fetchPart is one partition of it.
@@ -50,18 +53,15 @@ type fetchPart struct {
 }
 
 func (b *Broker) takeFetch(req *kmsg.FetchRequest, from caller) *fetchOp {
-	var op *fetchOp
-	if n := len(b.waiting.fetches); n > 0 {
-		op = b.waiting.fetches[n-1]
-		b.waiting.fetches = b.waiting.fetches[:n-1]
-	} else {
-		op = &fetchOp{}
+	op := b.waiting.fetchOf(from.conn)
+	if op.req != req {
+		op.answer = nil
 	}
 	n := 0
 	for i := range req.Topics {
 		n += len(req.Topics[i].Partitions)
 	}
-	op.from, op.req = from, req
+	op.from, op.req, op.open = from, req, true
 	op.replica = kafka.NodeID(req.ReplicaID)
 	if req.Version >= fetchReplicaStateVersion {
 		op.replica = kafka.NodeID(req.ReplicaState.ID)
@@ -75,29 +75,22 @@ func (b *Broker) takeFetch(req *kmsg.FetchRequest, from caller) *fetchOp {
 	return op
 }
 
-func (b *Broker) giveFetch(op *fetchOp) {
-	op.life++
-	op.req = nil
-	clear(op.parts)
-	b.waiting.fetches = append(b.waiting.fetches, op)
-}
-
 func (b *Broker) handleFetch(in *step.Input, out *step.Effects, from caller, req *kmsg.FetchRequest) error {
 	op := b.takeFetch(req, from)
 	out.Charge(b.cfg.RequestServiceTime + kafka.Nanos(len(op.parts))*b.cfg.FetchPartitionCost)
 	b.fillFetch(op)
-	bytes, now, err := b.read(in, out, op, true)
+	found, err := b.read(in, out, op, true)
 	if err != nil {
 		return err
 	}
-	if now || req.MaxWaitMillis <= 0 || len(op.parts) == 0 || bytes >= op.minBytes || op.isDone() {
+	if found.now || req.MaxWaitMillis <= 0 || len(op.parts) == 0 || found.bytes >= op.minBytes || !found.nothing && op.isDone() {
 		b.answerFetch(out, op)
 		return nil
 	}
 	b.waiting.parkedFetches++
 	for i := range op.parts {
 		if part := &op.parts[i]; part.h != nil {
-			part.parked.fetch = op
+			part.parked.fetch, part.parked.part = op, part
 			part.h.fetches.add(&part.parked)
 		}
 	}
@@ -115,19 +108,32 @@ func (b *Broker) fillFetch(op *fetchOp) {
 			name, known = b.topicName(t.TopicID)
 		}
 		for j := range t.Partitions {
-			part := &op.parts[n]
+			part, asked := &op.parts[n], &t.Partitions[j]
 			n++
-			part.fill(op, t, &t.Partitions[j])
+			part.fill(op, t, asked)
 			switch {
 			case !known:
-				part.res.Code = kafka.UnknownTopicID
+				part.h = nil
+				part.refuse(kafka.UnknownTopicID)
+			case part.h != nil && part.h.is(name, asked.Partition): // as the last time
 			default:
-				if part.h = b.topics.get(name, t.Partitions[j].Partition); part.h == nil {
-					part.res.Code = b.cache.missing(name, t.Partitions[j].Partition)
+				if part.h = b.topics.get(name, asked.Partition); part.h == nil {
+					part.refuse(b.cache.missing(name, asked.Partition))
 				}
 			}
 		}
 	}
+}
+
+// is reports whether h still stands for a partition.
+func (h *hosted) is(topic string, partition int32) bool {
+	return !h.dropped && h.p.TP.Partition == partition && h.topic.name == topic
+}
+
+// refuse is for a partition that will not be read.
+func (part *fetchPart) refuse(code kafka.ErrorCode) {
+	part.res.Clear()
+	part.res.Code = code
 }
 
 func (b *Broker) topicName(id kafka.TopicID) (string, bool) {
@@ -138,56 +144,67 @@ func (b *Broker) topicName(id kafka.TopicID) (string, bool) {
 }
 
 func (part *fetchPart) fill(op *fetchOp, t *kmsg.FetchRequestTopic, asked *kmsg.FetchRequestTopicPartition) {
-	*part = fetchPart{limit: asked.PartitionMaxBytes, res: noFetchResult, args: replica.FetchArgs{
-		Replica: op.replica, TopicID: t.TopicID, Offset: kafka.Offset(asked.FetchOffset),
-		CurrentLeaderEpoch: kafka.LeaderEpoch(asked.CurrentLeaderEpoch), LastFetchedEpoch: kafka.LeaderEpoch(asked.LastFetchedEpoch),
-		LogStart:      kafka.Offset(asked.LogStartOffset),
-		AllowFollower: op.replica < 0 && op.req.Version >= fetchFromFollowerVersion,
-	}}
-	if op.replica < 0 {
-		part.args.Replica = kafka.NoNode
-	}
+	part.limit = asked.PartitionMaxBytes
+	a := &part.args
+	a.Replica, a.TopicID, a.Offset = max(op.replica, kafka.NoNode), t.TopicID, kafka.Offset(asked.FetchOffset)
+	a.CurrentLeaderEpoch, a.LastFetchedEpoch = kafka.LeaderEpoch(asked.CurrentLeaderEpoch), kafka.LeaderEpoch(asked.LastFetchedEpoch)
+	a.LogStart = kafka.Offset(asked.LogStartOffset)
+	a.AllowFollower = op.replica < 0 && op.req.Version >= fetchFromFollowerVersion
+}
+
+// found is what a read of all partitions came to.
+type found struct {
+	bytes int64
+	now   bool // the answer cannot wait
+	// nothing: every reader is at the end of what it may see, so that isDone is false.
+	nothing bool
 }
 
 // read reads every partition within the limits (L-19); the first records that are
 // found come whole. update: a follower's state is taken from the request, which a
-// second read must not do (L-20). now tells that the answer cannot wait.
-func (b *Broker) read(in *step.Input, out *step.Effects, op *fetchOp, update bool) (bytes int64, now bool, err error) {
+// second read must not do (L-20).
+func (b *Broker) read(in *step.Input, out *step.Effects, op *fetchOp, update bool) (found, error) {
 	whole := op.req.Version >= fetchMaxBytesVersion
 	minOne, left := whole, op.maxBytes
+	f := found{nothing: true}
 	for i := range op.parts {
 		part := &op.parts[i]
 		if part.h == nil {
-			now = true
+			f.now = true
 			continue
 		}
 		part.args.MaxBytes, part.args.MinOne = int32(min(int64(part.limit), left)), minOne
-		part.res, err = part.h.p.Fetch(&part.args)
-		if err = part.readFailure(err); err != nil {
-			return 0, false, err
-		}
-		if whole && !minOne {
-			part.dropCut()
+		if err := part.h.p.FetchInto(&part.args, &part.res); err != nil {
+			if err = part.readFailure(err); err != nil {
+				return f, err
+			}
 		}
 		if update && op.replica >= 0 && part.res.Code == kafka.None && !part.res.Diverging {
 			part.h.p.UpdateFollower(in, out, &part.args, part.res.LEO)
+		}
+		if part.res.AtEnd {
+			continue
+		}
+		f.nothing = false
+		if whole && !minOne {
+			part.dropCut()
 		}
 		size := int64(len(part.res.Records))
 		if size > 0 {
 			minOne = false
 		}
-		bytes += size
+		f.bytes += size
 		left = max(0, left-size)
-		now = now || part.res.Code != kafka.None || part.res.Diverging
+		f.now = f.now || part.res.Code != kafka.None || part.res.Diverging
 	}
-	return bytes, now, nil
+	return f, nil
 }
 
 // readFailure passes on what is a failure of the directory; a batch that cannot be
 // read is the reader's problem alone.
 func (part *fetchPart) readFailure(err error) error {
 	var corrupt *log.CorruptError
-	if err != nil && errors.As(err, &corrupt) && part.h.p.Log().Failure() == nil {
+	if errors.As(err, &corrupt) && part.h.p.Log().Failure() == nil {
 		part.res.Code = kafka.CorruptMessage
 		return nil
 	}
@@ -218,14 +235,23 @@ func (op *fetchOp) isDone() bool {
 		if part.h == nil {
 			return true
 		}
-		part.args.MaxBytes = part.limit
-		n, done := part.h.p.CheckDelayedFetch(&part.args)
-		if done {
+		n, done := part.check()
+		if bytes += n; done || bytes >= op.minBytes {
 			return true
 		}
-		bytes += n
 	}
 	return bytes >= op.minBytes
+}
+
+func (part *fetchPart) check() (bytes int64, done bool) {
+	part.args.MaxBytes = part.limit
+	return part.h.p.CheckDelayedFetch(&part.args)
+}
+
+// isDoneBy is isDone after something moved in one partition, which mostly decides.
+func (op *fetchOp) isDoneBy(part *fetchPart) bool {
+	n, done := part.check()
+	return done || n >= op.minBytes || op.isDone()
 }
 
 // completeFetch answers a parked fetch with what it reads now.
@@ -235,7 +261,7 @@ func (b *Broker) completeFetch(in *step.Input, out *step.Effects, op *fetchOp) e
 	for i := range op.parts {
 		op.parts[i].parked.remove()
 	}
-	if _, _, err := b.read(in, out, op, false); err != nil {
+	if _, err := b.read(in, out, op, false); err != nil {
 		return err
 	}
 	b.answerFetch(out, op)
@@ -244,32 +270,33 @@ func (b *Broker) completeFetch(in *step.Input, out *step.Effects, op *fetchOp) e
 
 func (b *Broker) answerFetch(out *step.Effects, op *fetchOp) {
 	op.from.answer(out, b.fetchResponse(op))
-	b.giveFetch(op)
+	op.open = false
+	op.life++
 }
 
-// noFetchResult is the answer for a partition of which nothing was read.
-var noFetchResult = replica.FetchResult{DivergingEpoch: kafka.NoLeaderEpoch, DivergingEnd: kafka.NoOffset,
-	HW: kafka.NoOffset, LastStable: kafka.NoOffset, LogStart: kafka.NoOffset, LEO: kafka.NoOffset}
-
-// fetchAnswer is a response with room for the usual one partition.
+// fetchAnswer is a response with its memory. It is used again when the connection's
+// next fetch comes in the same request value: a client fills that anew only when it
+// has taken the answer (step.Message).
 type fetchAnswer struct {
-	resp   kmsg.FetchResponse
-	topics [1]kmsg.FetchResponseTopic
-	parts  [1]kmsg.FetchResponseTopicPartition
+	resp  kmsg.FetchResponse
+	parts []kmsg.FetchResponseTopicPartition
+}
+
+// answerFor is a response without topics, and room for the partitions.
+func (op *fetchOp) answerFor() (*kmsg.FetchResponse, []kmsg.FetchResponseTopicPartition) {
+	a := op.answer
+	if a == nil || cap(a.parts) < len(op.parts) || cap(a.resp.Topics) < len(op.req.Topics) {
+		a = &fetchAnswer{parts: make([]kmsg.FetchResponseTopicPartition, 0, len(op.parts))}
+		a.resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(op.req.Topics))
+		op.answer = a
+	}
+	a.resp.Version, a.resp.Topics, a.resp.Brokers = op.req.Version, a.resp.Topics[:0], nil
+	return &a.resp, a.parts
 }
 
 func (b *Broker) fetchResponse(op *fetchOp) *kmsg.FetchResponse {
-	a := &fetchAnswer{}
-	resp, req := &a.resp, op.req
-	resp.Version = req.Version
-	resp.Topics = a.topics[:0]
-	all := a.parts[:0]
-	if len(req.Topics) > 1 {
-		resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(req.Topics))
-	}
-	if len(op.parts) > 1 {
-		all = make([]kmsg.FetchResponseTopicPartition, 0, len(op.parts))
-	}
+	req := op.req
+	resp, all := op.answerFor()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		first := len(all)
@@ -286,7 +313,7 @@ func (b *Broker) fetchResponse(op *fetchOp) *kmsg.FetchResponse {
 	return resp
 }
 
-// respond fills p, which is zero.
+// respond fills p, of which the fields that are not named here are zero.
 func (part *fetchPart) respond(p *kmsg.FetchResponseTopicPartition, version int16, partition int32) {
 	r := &part.res
 	p.Partition, p.ErrorCode, p.HighWatermark, p.RecordBatches = partition, int16(r.Code), int64(r.HW), r.Records

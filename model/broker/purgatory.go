@@ -10,9 +10,29 @@ import (
 // at one of them or by its timer, and leaves all lists then.
 type purgatory struct {
 	produces       []*produceOp // free ones
-	fetches        []*fetchOp
+	fetches        []*fetchOp   // by connection; nil for one that never fetched or is gone
 	parkedProduces int
 	parkedFetches  int
+}
+
+// fetchOf is the record for a connection's next fetch.
+func (p *purgatory) fetchOf(conn step.ConnID) *fetchOp {
+	for int(conn) >= len(p.fetches) {
+		p.fetches = append(p.fetches, nil)
+	}
+	op := p.fetches[conn]
+	if op == nil || op.open {
+		op = &fetchOp{}
+		p.fetches[conn] = op
+	}
+	return op
+}
+
+// forget lets go of a connection that is closed. A fetch that is parked goes on.
+func (p *purgatory) forget(conn step.ConnID) {
+	if int(conn) < len(p.fetches) {
+		p.fetches[conn] = nil
+	}
 }
 
 // watchers are the parked requests of one kind on one partition, oldest first.
@@ -24,6 +44,7 @@ type watch struct {
 	previous, next *watch
 	produce        *produceOp // one of the two
 	fetch          *fetchOp
+	part           *fetchPart // of the fetch
 }
 
 // add appends w, which is on no list.
@@ -76,7 +97,7 @@ func (b *Broker) checkProduces(in *step.Input, out *step.Effects, h *hosted) {
 func (b *Broker) checkFetches(in *step.Input, out *step.Effects, h *hosted, what replica.Moved) error {
 	for w := h.fetches.first; w != nil; {
 		next := w.next
-		if op := w.fetch; op.waitsFor(what) && op.isDone() {
+		if op := w.fetch; op.waitsFor(what) && op.isDoneBy(w.part) {
 			if err := b.completeFetch(in, out, op); err != nil {
 				return err
 			}

@@ -38,6 +38,8 @@ func (b *Broker) requestsLane(in *step.Input, out *step.Effects) error {
 		default:
 			return b.handle(in, out, callerOf(in), in.Body)
 		}
+	case step.Closed:
+		b.waiting.forget(in.Conn)
 	case step.Timer:
 		if in.Timer == timerHeld {
 			h := in.Ref.(*heldRequest)

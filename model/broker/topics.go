@@ -36,6 +36,7 @@ type topic struct {
 type hosted struct {
 	p        *replica.Partition
 	topic    *topic
+	dropped  bool // not hosted any more
 	produces watchers
 	fetches  watchers
 	moved    replica.Moved // noted down for lookAtParked
@@ -129,6 +130,7 @@ func (t *topicTable) drop(h *hosted) {
 	if i, found := t.find(h.p.TP); found {
 		t.hosted = slices.Delete(t.hosted, i, i+1)
 	}
+	h.dropped = true
 	h.topic.parts[h.p.TP.Partition] = nil
 	if !slices.ContainsFunc(h.topic.parts, func(h *hosted) bool { return h != nil }) {
 		delete(t.byName, h.topic.name)

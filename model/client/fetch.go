@@ -1,6 +1,8 @@
 package client
 
 import (
+	"math"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
@@ -54,7 +56,7 @@ func (r *reader) fetch(in *step.Input, out *step.Effects) kafka.Nanos {
 			if !r.readyNode(in, out, a, &next) {
 				continue
 			}
-			n.pending = r.newFetch(n.id)
+			n.pending = r.newFetch(n)
 			collected = true
 		}
 		r.add(n.pending, a)
@@ -77,15 +79,20 @@ func (r *reader) sendFetches(in *step.Input, out *step.Effects) {
 	}
 }
 
-func (r *reader) newFetch(node kafka.NodeID) *fetch {
-	f := &fetch{req: kmsg.NewFetchRequest(), node: node}
+func (r *reader) newFetch(n *fetchNode) *fetch {
+	f := n.spare
+	n.spare = nil
+	if f == nil {
+		f = &fetch{req: kmsg.NewFetchRequest(), node: n.id}
+		f.req.Topics, f.parts = f.topics[:0], f.fewOf[:0]
+	}
+	f.req.Topics, f.parts, f.cursor = f.req.Topics[:0], f.parts[:0], 0
 	f.req.Version = r.fetchVersion()
 	f.req.MaxWaitMillis = int32(r.cfg.FetchMaxWait / kafka.Millisecond)
 	f.req.MinBytes = r.cfg.FetchMinBytes
 	if f.req.Version >= fetchMaxBytesFrom {
 		f.req.MaxBytes = r.cfg.FetchMaxBytes
 	}
-	f.req.Topics, f.parts = f.topics[:0], f.fewOf[:0]
 	return f
 }
 
@@ -102,14 +109,18 @@ func (r *reader) fetchVersion() int16 {
 }
 
 func (r *reader) add(f *fetch, a *assigned) {
-	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.FetchOffset = a.tp.Partition, int64(a.pos.offset)
-	p.PartitionMaxBytes = r.cfg.MaxPartitionBytes
+	t := f.topic(a.info)
+	n := len(t.Partitions)
+	if n == cap(t.Partitions) {
+		t.Partitions = append(t.Partitions, kmsg.FetchRequestTopicPartition{})
+	}
+	t.Partitions = t.Partitions[:n+1]
+	p := &t.Partitions[n] // set whole but for what is always zero
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = a.tp.Partition, int64(a.pos.offset), r.cfg.MaxPartitionBytes
+	p.CurrentLeaderEpoch, p.LastFetchedEpoch, p.LogStartOffset, p.HighWatermark = -1, -1, -1, math.MaxInt64
 	if r.cfg.Profile.Fencing320 && f.req.Version >= fetchEpochFrom {
 		p.CurrentLeaderEpoch = int32(a.pos.leader.epoch)
 	}
-	t := f.topic(a.info)
-	t.Partitions = append(t.Partitions, p)
 	f.parts = append(f.parts, fetchPart{a, a.pos.offset})
 }
 
@@ -122,15 +133,20 @@ func (f *fetch) topic(info *topicInfo) *kmsg.FetchRequestTopic {
 			return t
 		}
 	}
-	t := kmsg.FetchRequestTopic{Topic: info.name}
-	if byID {
-		t = kmsg.FetchRequestTopic{TopicID: info.id}
+	n := len(f.req.Topics)
+	if n == cap(f.req.Topics) {
+		f.req.Topics = append(f.req.Topics, kmsg.FetchRequestTopic{})
 	}
-	if len(f.req.Topics) == 0 {
+	f.req.Topics = f.req.Topics[:n+1]
+	t := &f.req.Topics[n]
+	if t.Partitions = t.Partitions[:0]; n == 0 && cap(t.Partitions) == 0 {
 		t.Partitions = f.few[:0]
 	}
-	f.req.Topics = append(f.req.Topics, t)
-	return &f.req.Topics[len(f.req.Topics)-1]
+	t.Topic, t.TopicID = info.name, kafka.TopicID{}
+	if byID {
+		t.Topic, t.TopicID = "", info.id
+	}
+	return t
 }
 
 // requested finds a partition of the request and the offset asked for. Answers
@@ -148,14 +164,16 @@ func (f *fetch) requested(info *topicInfo, partition int32) (*assigned, kafka.Of
 
 // fetched ends a Fetch request.
 func (r *reader) fetched(in *step.Input, out *step.Effects, c *netclient.Completion, f *fetch) {
-	r.node(f.node).busy = false
+	n := r.node(f.node)
+	n.busy = false
 	resp, ok := c.Response.(*kmsg.FetchResponse)
 	if !ok {
 		return // the lost connection has asked for metadata; the partitions are fetched again
 	}
+	n.spare = f
 	for i := range resp.Brokers {
-		n := &resp.Brokers[i]
-		r.network.meta.learnNode(kafka.NodeID(n.NodeID), step.Addr{Host: n.Host, Port: n.Port})
+		b := &resp.Brokers[i]
+		r.network.meta.learnNode(kafka.NodeID(b.NodeID), step.Addr{Host: b.Host, Port: b.Port})
 	}
 	for i := range resp.Topics {
 		t := &resp.Topics[i]

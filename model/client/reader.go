@@ -65,6 +65,7 @@ type fetchNode struct {
 	id      kafka.NodeID
 	busy    bool
 	pending *fetch // being collected in the current run
+	spare   *fetch // the one answered last, whose memory the next one uses
 }
 
 func newReader(cfg *config.Consumer, bootstrap []step.Addr, as Assignment, starts []StartOffset) reader {

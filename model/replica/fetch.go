@@ -32,21 +32,24 @@ type FetchResult struct {
 	LogStart       kafka.Offset
 	// LEO is the leader's end as sampled before the read, for UpdateFollower.
 	LEO kafka.Offset
+	// AtEnd: the offset is the first that the reader may not see yet, so that
+	// CheckDelayedFetch would find nothing and be in no hurry.
+	AtEnd bool
 }
 
 func (a *FetchArgs) isFollower() bool { return a.Replica >= 0 }
 
-func failed(code kafka.ErrorCode) FetchResult {
-	r := emptyResult()
-	r.Code = code
-	return r
+// Clear makes it the answer of a read that found nothing.
+func (r *FetchResult) Clear() {
+	r.Code, r.Diverging, r.AtEnd, r.Records = kafka.None, false, false, nil
+	r.DivergingEpoch, r.DivergingEnd = kafka.NoLeaderEpoch, kafka.NoOffset
+	r.HW, r.LastStable, r.LogStart, r.LEO = kafka.NoOffset, kafka.NoOffset, kafka.NoOffset, kafka.NoOffset
 }
 
-func emptyResult() FetchResult {
-	return FetchResult{
-		DivergingEpoch: kafka.NoLeaderEpoch, DivergingEnd: kafka.NoOffset,
-		HW: kafka.NoOffset, LastStable: kafka.NoOffset, LogStart: kafka.NoOffset, LEO: kafka.NoOffset,
-	}
+// refuse makes it the answer of a read that failed.
+func (r *FetchResult) refuse(code kafka.ErrorCode) {
+	r.Clear()
+	r.Code = code
 }
 
 // Fetch reads for a consumer or follower, with the checks of L-17 (corrected) in
@@ -54,34 +57,45 @@ func emptyResult() FetchResult {
 // fetch that got code None without divergence calls UpdateFollower once, not
 // again when a parked fetch is read a second time (L-20). An error is the log's,
 // with code KAFKA_STORAGE_ERROR.
-func (p *Partition) Fetch(a *FetchArgs) (FetchResult, error) {
+func (p *Partition) Fetch(a *FetchArgs) (res FetchResult, err error) {
+	err = p.FetchInto(a, &res)
+	return res, err
+}
+
+// FetchInto is Fetch into the caller's result, whatever that held.
+func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 	if code := p.checkFetch(a); code != kafka.None {
-		return failed(code), nil
+		res.refuse(code)
+		return nil
 	}
-	res := emptyResult()
+	res.Clear()
 	res.HW, res.LogStart, res.LEO = p.log.HighWatermark(), p.log.LogStartOffset(), p.published
 	res.LastStable = res.HW
 	if a.LastFetchedEpoch != kafka.NoLeaderEpoch {
-		if code := p.checkDivergence(a, &res); code != kafka.None {
-			return failed(code), nil
+		if code := p.checkDivergence(a, res); code != kafka.None {
+			res.refuse(code)
+			return nil
 		}
 		if res.Diverging {
-			return res, nil
+			return nil
 		}
 	}
 	if a.Offset < res.LogStart || a.Offset > res.LEO {
-		return failed(kafka.OffsetOutOfRange), nil
+		res.refuse(kafka.OffsetOutOfRange)
+		return nil
 	}
 	upper := p.bound(a)
 	if a.Offset >= upper {
-		return res, nil
+		res.AtEnd = a.Offset == upper
+		return nil
 	}
 	read, err := p.log.Read(a.Offset, int(a.MaxBytes), upper, a.MinOne)
 	if err != nil {
-		return failed(kafka.KafkaStorageError), err
+		res.refuse(kafka.KafkaStorageError)
+		return err
 	}
 	res.Records = read.Records
-	return res, nil
+	return nil
 }
 
 // bound is L-18: the first offset that the reader may not see.

@@ -47,6 +47,8 @@ type Fetcher struct {
 	phase phase
 	// asked are the partitions of the request in flight, in its order.
 	asked []askedFor
+	sent  *fetchRequest // in flight, or not answered
+	spare *fetchRequest // for the next fetch
 	// visible are the appends and high watermarks that wait for this step's time.
 	visible []visible
 	timer   step.TimerRef
@@ -239,6 +241,7 @@ func (f *Fetcher) onCompletion(in *step.Input, out *step.Effects, c *netclient.C
 	switch resp := c.Response.(type) {
 	case *kmsg.FetchResponse:
 		err = f.onFetch(in, out, resp)
+		f.sent, f.spare = nil, f.sent
 	case *kmsg.OffsetForLeaderEpochResponse:
 		err = f.onEpochs(in, out, resp)
 	case *kmsg.ListOffsetsResponse:

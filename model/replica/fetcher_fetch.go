@@ -40,9 +40,28 @@ func (f *Fetcher) askFetch(in *step.Input, out *step.Effects) bool {
 	return true
 }
 
+// fetchRequest is a request with its memory, which is used again when the answer
+// was taken.
+type fetchRequest struct {
+	kmsg.FetchRequest
+	parts []kmsg.FetchRequestTopicPartition
+}
+
+// takeRequest is the request answered last, or a new one.
+func (f *Fetcher) takeRequest(count int) *fetchRequest {
+	r := f.spare
+	f.spare = nil
+	if r == nil || cap(r.parts) < count {
+		r = &fetchRequest{FetchRequest: kmsg.NewFetchRequest(), parts: make([]kmsg.FetchRequestTopicPartition, 0, count)}
+	}
+	return r
+}
+
 func (f *Fetcher) buildFetch(in *step.Input, count int) *kmsg.FetchRequest {
 	cfg := f.env.Config
-	req := kmsg.NewPtrFetchRequest()
+	r := f.takeRequest(count)
+	f.sent = r
+	req := &r.FetchRequest
 	req.Version = cfg.Profile.Versions.Fetch
 	if req.Version >= fetchReplicaStateVersion {
 		req.ReplicaState.ID = int32(f.env.Node)
@@ -55,7 +74,7 @@ func (f *Fetcher) buildFetch(in *step.Input, count int) *kmsg.FetchRequest {
 	if req.Version >= fetchMaxBytesVersion {
 		req.MaxBytes = cfg.ReplicaFetchResponseMax
 	}
-	f.addFetches(req, in.Now, make([]kmsg.FetchRequestTopicPartition, 0, count))
+	f.addFetches(req, in.Now, r.parts)
 	return req
 }
 
@@ -64,7 +83,10 @@ func (f *Fetcher) buildFetch(in *step.Input, count int) *kmsg.FetchRequest {
 // storage.
 func (f *Fetcher) addFetches(req *kmsg.FetchRequest, now kafka.Nanos, all []kmsg.FetchRequestTopicPartition) {
 	f.asked = f.asked[:0]
-	req.Topics = make([]kmsg.FetchRequestTopic, 0, f.topics())
+	if n := f.topics(); cap(req.Topics) < n {
+		req.Topics = make([]kmsg.FetchRequestTopic, 0, n)
+	}
+	req.Topics = req.Topics[:0]
 	first := 0 // of the last topic's partitions
 	i := f.next
 	for range f.parts {

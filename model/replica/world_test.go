@@ -348,9 +348,24 @@ func (b *broker) exchange() (kmsg.Request, kmsg.Response) {
 		b.disconnect()
 		return req, nil
 	}
+	asked := copied(req)
 	resp := leader.serve(req)
 	b.answer(resp)
-	return req, resp
+	return asked, resp
+}
+
+// copied is a request that stays as it is: the fetcher uses its fetches again.
+func copied(req kmsg.Request) kmsg.Request {
+	f, ok := req.(*kmsg.FetchRequest)
+	if !ok {
+		return req
+	}
+	c := *f
+	c.Topics = slices.Clone(f.Topics)
+	for i := range c.Topics {
+		c.Topics[i].Partitions = slices.Clone(c.Topics[i].Partitions)
+	}
+	return &c
 }
 
 // answer delivers a response to the oldest request.

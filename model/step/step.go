@@ -99,7 +99,9 @@ var kindNames = [NumKinds]string{"boot", "request", "response", "opened", "accep
 func (k Kind) String() string { return kindNames[k] }
 
 // Message is the body of a request or response: a kmsg.Request, a kmsg.Response
-// or one of the ZooKeeper messages. It is frozen once sent.
+// or one of the ZooKeeper messages. It is frozen once sent. Only when a request's
+// answer was taken may its sender fill the same request value anew, for the next
+// request; on the same connection that says that it has done with the answer, too.
 type Message any
 
 // TimerKind is the actor's own name for a kind of timer or continuation.
