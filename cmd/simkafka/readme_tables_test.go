@@ -150,12 +150,12 @@ func readmeProfiles() string {
 		return [...]string{"round robin", "sticky (KIP-480)", "uniform sticky (KIP-794)"}[p.Partitioner]
 	})
 	flag("leader epoch in Fetch and ListOffsets (KIP-320)", func(p *config.Profile) bool { return p.Fencing320 })
-	flag("new leader names no end before its epoch is committed (KAFKA-7128)", func(p *config.Profile) bool { return p.EpochStartGate })
+	flag("a follower joins the ISR from the start of the leader's epoch on, not from the high watermark (KAFKA-7128)", func(p *config.Profile) bool { return p.EpochStartGate })
 	flag("broker epochs (KIP-380)", func(p *config.Profile) bool { return p.BrokerEpoch })
 	flag("AlterPartition instead of ISR writes to ZooKeeper (KIP-497)", func(p *config.Profile) bool { return p.AlterPartition })
 	flag("leader recovery state (KIP-704)", func(p *config.Profile) bool { return p.RecoveryState })
 	flag("high watermark waits for min.insync.replicas (KAFKA-15583)", func(p *config.Profile) bool { return p.HWMinISRGate })
-	flag("preferred election during a reassignment looks at the target replicas (KAFKA-10149)", func(p *config.Profile) bool { return p.AutoRebalanceIgnoresReassignment })
+	flag("automatic preferred elections go on during a reassignment (KAFKA-10149)", func(p *config.Profile) bool { return p.AutoRebalanceIgnoresReassignment })
 	versions := func(name string, value func(v *config.APIVersions) int16) {
 		row(name, func(p *config.Profile) string {
 			if v := value(&p.Versions); v >= 0 {
