@@ -46,7 +46,11 @@ const (
 	timerRecoveryPoints
 	timerLogStart
 	timerFlush
+	timerRetention
+	timerProducers
 	timerISR
+	timerFlushOn     // Ref: kafka.TopicPartition, the last log that was flushed
+	timerRetainOn    // Ref: kafka.TopicPartition, the last log that was shortened
 	timerDeleteFiles // Ref: []string
 	timerDeleteDir   // Ref: string
 

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
@@ -17,7 +18,7 @@ type flushes struct {
 
 type flushing struct {
 	id  step.FlushID
-	h   *hosted
+	tp  kafka.TopicPartition
 	log *log.Log
 	job log.FlushJob
 }
@@ -29,6 +30,8 @@ func (b *Broker) startLogTasks(in *step.Input, out *step.Effects) {
 	b.schedule(out, timerRecoveryPoints, first, b.cfg.FlushOffsetCheckpointInterval)
 	b.schedule(out, timerLogStart, first, b.cfg.FlushStartOffsetCheckpoint)
 	b.schedule(out, timerFlush, first, b.cfg.LogFlushSchedulerInterval)
+	b.schedule(out, timerRetention, first, b.cfg.LogRetentionCheckInterval)
+	b.schedule(out, timerProducers, in.Now+b.cfg.ProducerExpirationCheck, b.cfg.ProducerExpirationCheck)
 	for _, dir := range b.logs.MarkedForDeletion() {
 		out.SetTimer(laneScheduler, in.Now+kafka.Millis(b.cfg.LogDefaults.FileDeleteDelayMs), timerDeleteDir, 0, dir)
 	}
@@ -73,7 +76,17 @@ func (b *Broker) task(in *step.Input, out *step.Effects) error {
 		return b.logs.WriteLogStartOffsets()
 	case timerFlush:
 		b.again(in, out, b.cfg.LogFlushSchedulerInterval)
-		return b.flushDirty(in)
+		return b.flushDirty(in, out, kafka.TopicPartition{})
+	case timerFlushOn:
+		return b.flushDirty(in, out, in.Ref.(kafka.TopicPartition))
+	case timerRetention:
+		b.again(in, out, b.cfg.LogRetentionCheckInterval)
+		return b.retain(in, out, kafka.TopicPartition{})
+	case timerRetainOn:
+		return b.retain(in, out, in.Ref.(kafka.TopicPartition))
+	case timerProducers:
+		b.again(in, out, b.cfg.ProducerExpirationCheck)
+		b.expireProducers(in)
 	case timerISR:
 		b.again(in, out, b.cfg.ReplicaLagTimeMax/2)
 		for _, h := range b.topics.hosted {
@@ -94,7 +107,7 @@ func (b *Broker) again(in *step.Input, out *step.Effects, period kafka.Nanos) {
 }
 
 // flushRolled starts the background flush that a new segment leaves to do.
-func (b *Broker) flushRolled(out *step.Effects, h *hosted, l *log.Log) {
+func (b *Broker) flushRolled(out *step.Effects, tp kafka.TopicPartition, l *log.Log) {
 	job, ok := l.PendingFlush()
 	if !ok {
 		if err := l.Failure(); err != nil {
@@ -104,7 +117,7 @@ func (b *Broker) flushRolled(out *step.Effects, h *hosted, l *log.Log) {
 	}
 	f := &b.flushes
 	f.next++
-	f.list = append(f.list, flushing{f.next, h, l, job})
+	f.list = append(f.list, flushing{f.next, tp, l, job})
 	out.Flush(laneScheduler, f.next, job.Files, job.Dirs)
 }
 
@@ -116,38 +129,62 @@ func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
 		}
 		f := list[i]
 		b.flushes.list = append(list[:i], list[i+1:]...)
-		if b.logs.Get(f.h.p.TP) != f.log {
-			return nil // deleted meanwhile
+		if b.logs.Get(f.tp) != f.log { // deleted meanwhile
+			return f.job.Release()
 		}
-		if err := f.log.FlushDone(f.job, in.Err); err != nil {
+		if err := f.log.FlushDone(f.job, in.Wall, in.Err); err != nil {
 			return err
 		}
-		b.flushRolled(out, f.h, f.log) // if a truncation came in between
+		b.flushRolled(out, f.tp, f.log) // if a truncation came in between
 		return nil
 	}
 	return nil
 }
 
-// flushDirty is flushDirtyLogs: logs that were not flushed for flush.ms.
-func (b *Broker) flushDirty(in *step.Input) error {
-	for _, h := range b.topics.hosted {
-		l := h.p.Log()
-		if l == nil || in.Now-h.lastFlush < kafka.Millis(h.topic.settings.FlushMs) {
-			continue
-		}
-		h.lastFlush = in.Now
-		if err := l.Flush(l.LogEndOffset()); err != nil {
+// flushDirty flushes the logs behind after, in the order of partitions, that were
+// not flushed for flush.ms. One that is flushed ends the step; the rest follows in
+// another.
+func (b *Broker) flushDirty(in *step.Input, out *step.Effects, after kafka.TopicPartition) error {
+	return b.eachLog(in, out, after, timerFlushOn, func(r *log.Replica) (busy bool, err error) {
+		before := r.Log.RecoveryPoint()
+		err = r.Log.FlushIfDue(in.Wall)
+		return r.Log.RecoveryPoint() != before, err
+	})
+}
+
+// eachLog calls do for the logs behind after, in the order of partitions, until it
+// is busy; then it goes on with the next one in a step of its own, by a timer of
+// kind on.
+func (b *Broker) eachLog(in *step.Input, out *step.Effects, after kafka.TopicPartition, on step.TimerKind, do func(*log.Replica) (busy bool, err error)) error {
+	all := b.logs.Replicas()
+	i, found := slices.BinarySearchFunc(all, after, func(r log.Replica, tp kafka.TopicPartition) int { return r.TP.Compare(tp) })
+	if found {
+		i++
+	}
+	for ; i < len(all); i++ {
+		if busy, err := do(&all[i]); err != nil {
 			return err
+		} else if busy {
+			out.SetTimer(laneScheduler, in.Now, on, 0, all[i].TP)
+			return nil
 		}
 	}
 	return nil
 }
 
+// expireProducers is PeriodicProducerExpirationCheck, of all logs at once: in Kafka
+// each has its own, with a phase of its own.
+func (b *Broker) expireProducers(in *step.Input) {
+	for _, r := range b.logs.Replicas() {
+		r.Log.ExpireProducers(in.Wall)
+	}
+}
+
 // deleteLater removes the files that a log has marked, file.delete.delay.ms from
 // now.
-func (b *Broker) deleteLater(in *step.Input, out *step.Effects, h *hosted, l *log.Log) {
+func (b *Broker) deleteLater(in *step.Input, out *step.Effects, l *log.Log) {
 	if files := l.TakeDeleted(); len(files) > 0 {
-		out.SetTimer(laneScheduler, in.Now+kafka.Millis(h.topic.settings.FileDeleteDelayMs), timerDeleteFiles, 0, files)
+		out.SetTimer(laneScheduler, in.Now+kafka.Millis(l.Config().FileDeleteDelayMs), timerDeleteFiles, 0, files)
 	}
 }
 

@@ -26,14 +26,13 @@ func (b *Broker) Moved(_ *step.Input, _ *step.Effects, p *replica.Partition, wha
 
 // Rolled implements replica.Watcher.
 func (b *Broker) Rolled(in *step.Input, out *step.Effects, p *replica.Partition) {
-	h := p.Host.(*hosted)
-	b.flushRolled(out, h, p.Log())
-	b.deleteLater(in, out, h, p.Log())
+	b.flushRolled(out, p.TP, p.Log())
+	b.deleteLater(in, out, p.Log())
 }
 
 // Truncated implements replica.Watcher.
 func (b *Broker) Truncated(in *step.Input, out *step.Effects, p *replica.Partition) error {
-	b.deleteLater(in, out, p.Host.(*hosted), p.Log())
+	b.deleteLater(in, out, p.Log())
 	return b.logs.WriteRecoveryPoints()
 }
 

@@ -80,6 +80,7 @@ func (b *Broker) load(in *step.Input, out *step.Effects) error {
 	}
 	if loaded != nil {
 		b.noteLoaded(out, loaded.TP, loaded.Log, !b.logs.CleanStart())
+		b.deleteLater(in, out, loaded.Log)
 	}
 	if !done {
 		out.SetTimer(laneMain, in.Now, timerLoad, 0, nil)

@@ -17,6 +17,8 @@ import (
 type topicTable struct {
 	base    config.Topic
 	profile *config.Profile
+	// expiration is producer.id.expiration.ms.
+	expiration int64
 	// defaults is the log configuration of a topic without overrides.
 	defaults *log.Config
 	scratch  record.Scratch // shared by all logs
@@ -41,12 +43,10 @@ type hosted struct {
 	fetches  watchers
 	moved    replica.Moved // noted down for lookAtParked
 	fetcher  *fetcherSlot  // that follows its leader, nil if none
-	// lastFlush is when flush.ms began to run anew.
-	lastFlush kafka.Nanos
 }
 
 func (t *topicTable) init(cfg *config.Broker) {
-	t.base, t.profile = cfg.LogDefaults, cfg.Profile
+	t.base, t.profile, t.expiration = cfg.LogDefaults, cfg.Profile, cfg.ProducerExpirationMs
 	t.byName = make(map[string]*topic)
 	t.defaults = t.toLog(&t.base)
 }
@@ -93,8 +93,10 @@ func (t *topicTable) toLog(s *config.Topic) *log.Config {
 	return &log.Config{
 		SegmentBytes: s.SegmentBytes, SegmentMs: s.SegmentMs, SegmentJitterMs: s.SegmentJitterMs,
 		IndexIntervalBytes: s.IndexIntervalBytes, SegmentIndexBytes: s.SegmentIndexBytes,
-		FlushMessages: s.FlushMessages, MaxMessageBytes: s.MaxMessageBytes,
-		TimestampType: s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
+		FlushMessages: s.FlushMessages, FlushMs: s.FlushMs, MaxMessageBytes: s.MaxMessageBytes,
+		Delete: s.CleanupPolicy == "delete", RetentionMs: s.RetentionMs, RetentionBytes: s.RetentionBytes, FileDeleteDelayMs: s.FileDeleteDelayMs,
+		ProducerExpirationMs: t.expiration,
+		TimestampType:        s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
 		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate,
 		// Both rules changed after ZooKeeper mode was gone (storage 14).
 		IndexPerBatch: false, LimitFollowerAppend: true,

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
 )
@@ -50,6 +54,9 @@ var brokerKeys = []key[Broker]{
 	millis("log.flush.offset.checkpoint.interval.ms", "60000", 1, func(b *Broker) *kafka.Nanos { return &b.FlushOffsetCheckpointInterval }),
 	millis("log.flush.start.offset.checkpoint.interval.ms", "60000", 1, func(b *Broker) *kafka.Nanos { return &b.FlushStartOffsetCheckpoint }),
 	millis("log.initial.task.delay.ms", "30000", 0, func(b *Broker) *kafka.Nanos { return &b.LogInitialTaskDelay }),
+	millis("log.retention.check.interval.ms", "300000", 1, func(b *Broker) *kafka.Nanos { return &b.LogRetentionCheckInterval }),
+	number("producer.id.expiration.ms", "ms", "86400000", 1, maxInt32, func(b *Broker) *int64 { return &b.ProducerExpirationMs }),
+	millis("producer.id.expiration.check.interval.ms", "600000", 1, func(b *Broker) *kafka.Nanos { return &b.ProducerExpirationCheck }),
 	number("num.recovery.threads.per.data.dir", "threads", "1", 1, 64, func(b *Broker) *int { return &b.RecoveryThreads }),
 
 	number("log.segment.bytes", "bytes", "1073741824", 14, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.SegmentBytes }),
@@ -60,6 +67,11 @@ var brokerKeys = []key[Broker]{
 	number("log.index.interval.bytes", "bytes", "4096", 0, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.IndexIntervalBytes }),
 	number("log.index.size.max.bytes", "bytes", "10485760", 4, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.SegmentIndexBytes }),
 	number("log.flush.interval.messages", "records", "9223372036854775807", 1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.FlushMessages }),
+	retention("log.retention.hours", "h", "168", 3_600_000, func(b *Broker) *int64 { return &b.LogDefaults.RetentionMs }),
+	retention("log.retention.minutes", "min", "", 60_000, func(b *Broker) *int64 { return &b.LogDefaults.RetentionMs }),
+	retention("log.retention.ms", "ms", "", 1, func(b *Broker) *int64 { return &b.LogDefaults.RetentionMs }),
+	number("log.retention.bytes", "bytes", "-1", -1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.RetentionBytes }),
+	cleanupPolicy("log.cleanup.policy", "delete", func(b *Broker) *string { return &b.LogDefaults.CleanupPolicy }),
 	number("log.segment.delete.delay.ms", "ms", "60000", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.FileDeleteDelayMs }),
 	number("message.max.bytes", "bytes", "1048588", 0, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.MaxMessageBytes }),
 	words("log.message.timestamp.type", "CreateTime", timestampTypes, func(b *Broker, v string) { b.LogDefaults.setTimestampType(v) }),
@@ -80,6 +92,39 @@ func hours[T any](name, def string, field func(*T) *int64) key[T] {
 	}}
 }
 
+// retention is a time in units of scale ms, kept in ms; any negative one is for ever.
+func retention[T any](name, unit, def string, scale int64, field func(*T) *int64) key[T] {
+	return key[T]{Key{Name: name, Unit: unit, Default: def}, func(c *T, v string) error {
+		n, err := parseNumber(v, -maxInt64/scale, maxInt64/scale)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return errors.New("0 is neither for ever (-1) nor at least 1")
+		}
+		*field(c) = max(n*scale, -1)
+		return nil
+	}}
+}
+
+// cleanupPolicy is a list of words, of which only delete is honoured.
+func cleanupPolicy[T any](name, def string, field func(*T) *string) key[T] {
+	return key[T]{Key{Name: name, Unit: "delete", Default: def}, func(c *T, v string) error {
+		v = strings.TrimSpace(v)
+		for _, word := range strings.Split(v, ",") {
+			switch strings.TrimSpace(word) {
+			case "delete":
+			case "compact":
+				return errors.New("simkafka has no log cleaner yet: it cannot compact, only delete")
+			default:
+				return fmt.Errorf("%q is neither delete nor compact", word)
+			}
+		}
+		*field(c) = "delete"
+		return nil
+	}}
+}
+
 // NewBroker makes a broker's configuration from a profile's defaults and settings.
 // It keeps p. Every error is a *SettingError.
 func NewBroker(p *Profile, id kafka.NodeID, rack string, settings []Setting) (*Broker, []error) {
@@ -95,7 +140,6 @@ func NewBroker(p *Profile, id kafka.NodeID, rack string, settings []Setting) (*B
 	if b.LogFlushInterval != kafka.Forever {
 		d.FlushMs = int64(b.LogFlushInterval / kafka.Millisecond)
 	}
-	d.CleanupPolicy, d.RetentionMs, d.RetentionBytes = "delete", -1, -1
 	return b, errs
 }
 

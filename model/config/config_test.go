@@ -60,6 +60,59 @@ func TestTopicSettingsOverrideTheBrokers(t *testing.T) {
 	}
 }
 
+// log.retention.ms wins over .minutes, that over .hours; below 0 is for ever.
+func TestRetentionHasThreeKeysAndOneUnit(t *testing.T) {
+	for _, c := range []struct {
+		settings []Setting
+		ms       int64
+	}{
+		{nil, 604_800_000},
+		{[]Setting{{"log.retention.hours", "2"}}, 7_200_000},
+		{[]Setting{{"log.retention.hours", "-1"}}, -1},
+		{[]Setting{{"log.retention.minutes", "3"}, {"log.retention.hours", "2"}}, 180_000},
+		{[]Setting{{"log.retention.ms", "5"}, {"log.retention.minutes", "3"}, {"log.retention.hours", "2"}}, 5},
+		{[]Setting{{"log.retention.ms", "-7"}, {"log.retention.minutes", "3"}}, -1},
+	} {
+		b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", c.settings)
+		if len(errs) > 0 || b.LogDefaults.RetentionMs != c.ms || b.LogDefaults.RetentionBytes != -1 {
+			t.Errorf("%v: %d ms, %d bytes, %v", c.settings, b.LogDefaults.RetentionMs, b.LogDefaults.RetentionBytes, errs)
+		}
+	}
+	b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.retention.bytes", "100"}, {"log.retention.check.interval.ms", "10"}})
+	if len(errs) > 0 || b.LogDefaults.RetentionBytes != 100 || b.LogRetentionCheckInterval != 10*kafka.Millisecond {
+		t.Errorf("%+v %v", b, errs)
+	}
+	topic, errs := ParseTopic(b.LogDefaults, []Setting{{"retention.ms", "0"}, {"retention.bytes", "-1"}, {"cleanup.policy", "delete"}})
+	if len(errs) > 0 || topic.RetentionMs != 0 || topic.RetentionBytes != -1 || topic.CleanupPolicy != "delete" {
+		t.Errorf("%+v %v", topic, errs)
+	}
+}
+
+func TestCompactionIsRefused(t *testing.T) {
+	for _, policy := range []string{"compact", "delete,compact", "compact, delete"} {
+		_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.cleanup.policy", policy}})
+		if len(errs) != 1 || !strings.Contains(errs[0].Error(), "no log cleaner") {
+			t.Error(policy, errs)
+		}
+	}
+	for _, policy := range []string{"", "remove", "delete,"} {
+		if _, errs := ParseTopic(Topic{}, []Setting{{"cleanup.policy", policy}}); len(errs) != 1 {
+			t.Error(policy, errs)
+		}
+	}
+	_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.retention.ms", "0"}})
+	if len(errs) != 1 {
+		t.Error("retention of 0 ms", errs)
+	}
+}
+
+func TestProducerIdsExpireAfterADay(t *testing.T) {
+	b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", nil)
+	if len(errs) > 0 || b.ProducerExpirationMs != 86_400_000 || b.ProducerExpirationCheck != 600*kafka.Second {
+		t.Error(b.ProducerExpirationMs, b.ProducerExpirationCheck, errs)
+	}
+}
+
 func TestBadSettingsAreAllReported(t *testing.T) {
 	_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"num.io.threads", "0"}, {"nonsense", "1"},
 		{"delete.topic.enable", "yes"}, {"log.message.timestamp.type", "Now"}, {"request.timeout.ms", "x"}})

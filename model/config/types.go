@@ -103,7 +103,11 @@ type Broker struct {
 	FlushOffsetCheckpointInterval kafka.Nanos
 	FlushStartOffsetCheckpoint    kafka.Nanos
 	LogInitialTaskDelay           kafka.Nanos
+	LogRetentionCheckInterval     kafka.Nanos // log.retention.check.interval.ms
 	RecoveryThreads               int
+
+	ProducerExpirationMs    int64       // producer.id.expiration.ms
+	ProducerExpirationCheck kafka.Nanos // producer.id.expiration.check.interval.ms
 
 	// Set by simkafka, not Kafka keys: time that handling costs.
 	RequestServiceTime kafka.Nanos // per request, 20 us by default
@@ -119,9 +123,9 @@ type Topic struct {
 	SegmentIndexBytes     int32
 	FlushMessages         int64
 	FlushMs               int64
-	RetentionMs           int64
-	RetentionBytes        int64
-	CleanupPolicy         string
+	RetentionMs           int64  // -1: for ever
+	RetentionBytes        int64  // -1: without limit
+	CleanupPolicy         string // delete
 	FileDeleteDelayMs     int64
 	MaxMessageBytes       int32
 	MinInsyncReplicas     int

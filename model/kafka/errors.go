@@ -40,6 +40,8 @@ const (
 	OutOfOrderSequenceNumber     ErrorCode = 45
 	DuplicateSequenceNumber      ErrorCode = 46
 	InvalidProducerEpoch         ErrorCode = 47
+	InvalidTxnState              ErrorCode = 48
+	TransactionCoordinatorFenced ErrorCode = 52
 	OperationNotAttempted        ErrorCode = 55
 	KafkaStorageError            ErrorCode = 56
 	UnknownProducerID            ErrorCode = 59
@@ -103,6 +105,8 @@ var errorTable = map[ErrorCode]errorTraits{
 	OutOfOrderSequenceNumber:     {"OUT_OF_ORDER_SEQUENCE_NUMBER", false, false},
 	DuplicateSequenceNumber:      {"DUPLICATE_SEQUENCE_NUMBER", false, false},
 	InvalidProducerEpoch:         {"INVALID_PRODUCER_EPOCH", false, false},
+	InvalidTxnState:              {"INVALID_TXN_STATE", false, false},
+	TransactionCoordinatorFenced: {"TRANSACTION_COORDINATOR_FENCED", false, false},
 	OperationNotAttempted:        {"OPERATION_NOT_ATTEMPTED", false, false},
 	KafkaStorageError:            {"KAFKA_STORAGE_ERROR", true, true},
 	UnknownProducerID:            {"UNKNOWN_PRODUCER_ID", false, false},

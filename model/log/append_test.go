@@ -198,16 +198,17 @@ func TestRollTrimsAndLeavesAFlush(t *testing.T) {
 	names := list(t, fs)
 	equal(t, "indexes of the new segment come with the next append", names,
 		"00000000000000000000.index 00000000000000000000.log 00000000000000000000.timeindex "+
-			"00000000000000000002.log leader-epoch-checkpoint")
+			"00000000000000000002.log 00000000000000000002.snapshot leader-epoch-checkpoint")
 	equal(t, "recovery point", l.RecoveryPoint(), 0)
 	job, ok := l.PendingFlush()
 	equal(t, "pending", ok, true)
 	equal(t, "up to", job.UpTo, 2)
-	equal(t, "files", len(job.Files), 3)
+	equal(t, "files, the snapshot first", len(job.Files), 4)
+	equal(t, "snapshot", job.Files[0].Name(), testDir+"/"+segmentFile(2, snapshotSuffix))
 	equal(t, "directories", len(job.Dirs), 1)
 	_, again := l.PendingFlush()
 	equal(t, "pending twice", again, false)
-	check(t, l.FlushDone(job, nil))
+	check(t, l.FlushDone(job, 1, nil))
 	equal(t, "recovery point", l.RecoveryPoint(), 2)
 }
 
@@ -222,11 +223,11 @@ func TestTruncationVoidsAFlushInProgress(t *testing.T) {
 	for range 3 {
 		appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1)
 	}
-	check(t, l.FlushDone(job, nil))
+	check(t, l.FlushDone(job, 1, nil))
 	equal(t, "recovery point", l.RecoveryPoint(), 0)
 	job, ok := l.PendingFlush()
 	equal(t, "asked for again", ok, true)
-	check(t, l.FlushDone(job, nil))
+	check(t, l.FlushDone(job, 1, nil))
 	equal(t, "recovery point", l.RecoveryPoint(), l.Segments()[1].Base)
 }
 
@@ -315,7 +316,7 @@ func TestFailedFlushTakesTheLogOffline(t *testing.T) {
 		appendLeader(t, l, sizedBatch(t, 400, 1), 0, 1)
 	}
 	job, _ := l.PendingFlush()
-	if err := l.FlushDone(job, vfs.ErrIO); !errors.Is(err, vfs.ErrIO) {
+	if err := l.FlushDone(job, 1, vfs.ErrIO); !errors.Is(err, vfs.ErrIO) {
 		t.Fatalf("error %v", err)
 	}
 	equal(t, "recovery point", l.RecoveryPoint(), 0)

@@ -16,7 +16,20 @@ type Config struct {
 	SegmentIndexBytes  int32 // segment.index.bytes
 
 	FlushMessages   int64 // flush.messages
+	FlushMs         int64 // flush.ms
 	MaxMessageBytes int32 // max.message.bytes
+
+	Delete         bool  // cleanup.policy has delete
+	RetentionMs    int64 // retention.ms, -1 is for ever
+	RetentionBytes int64 // retention.bytes, -1 is without limit
+	// FileDeleteDelayMs is for those who remove what TakeDeleted hands out
+	// (file.delete.delay.ms).
+	FileDeleteDelayMs int64
+
+	ProducerExpirationMs int64 // producer.id.expiration.ms
+	// VerifyTransactions: the first batch of a transaction needs the guard of its
+	// verification (transaction.partition.verification.enable, KIP-890).
+	VerifyTransactions bool
 
 	TimestampType        record.TimestampType // message.timestamp.type
 	TimestampBeforeMaxMs int64                // message.timestamp.before.max.ms
@@ -49,6 +62,12 @@ func DefaultConfig() Config {
 		IndexIntervalBytes:   4096,
 		SegmentIndexBytes:    10 << 20,
 		FlushMessages:        never,
+		FlushMs:              never,
+		Delete:               true,
+		RetentionMs:          604_800_000,
+		RetentionBytes:       -1,
+		FileDeleteDelayMs:    60_000,
+		ProducerExpirationMs: 86_400_000,
 		MaxMessageBytes:      1<<20 + 12,
 		TimestampType:        record.CreateTime,
 		TimestampBeforeMaxMs: never,

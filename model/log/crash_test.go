@@ -141,7 +141,7 @@ func life(t testingT, fs vfs.FS) (before, after []record.Batch, err error) {
 		next = append(next, b)
 		do(func() error { _, err := l.AppendAsFollower(b, 1); return err })
 	}
-	do(func() error { return l.Flush(5) })
+	do(func() error { return l.Flush(5, 1) })
 	do(func() error { return m.WriteRecoveryPoints() })
 	next = before[:min(len(before), 2)]
 	do(func() error { _, err := l.TruncateTo(2, 1); return err })

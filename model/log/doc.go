@@ -1,11 +1,14 @@
 // Package log is the log of one partition on one broker, on model/vfs: segment
-// files, their offset and time index, the leader epoch cache, truncation,
-// recovery after an unclean stop, and the checkpoints; and Manager, which loads
-// and keeps the partitions of a data directory. The bytes it leaves are those
-// that a broker leaves.
+// files, their offset, time and transaction index, the producer state and its
+// snapshots, the leader epoch cache, truncation, retention, recovery after an
+// unclean stop, and the checkpoints; and Manager, which loads and keeps the
+// partitions of a data directory. The bytes it leaves are those that a broker
+// leaves.
 //
 // It mirrors UnifiedLog, LocalLog, LogLoader, LogSegment, LogSegments,
-// AbstractIndex, OffsetIndex, TimeIndex, LeaderEpochFileCache, CheckpointFile,
+// AbstractIndex, OffsetIndex, TimeIndex, TransactionIndex, ProducerStateManager,
+// ProducerAppendInfo, ProducerStateEntry, VerificationStateEntry,
+// LeaderEpochFileCache, CheckpointFile,
 // OffsetCheckpointFile, PartitionMetadataFile, CleanShutdownFileHandler,
 // PropertiesUtils and LogManager.
 //
@@ -14,6 +17,8 @@
 //	<base>.log              batches, one after the other, nothing between
 //	<base>.index            8 bytes an entry: i32 offset - base, i32 position in .log
 //	<base>.timeindex        12 bytes an entry: i64 timestamp, i32 offset - base
+//	<base>.txnindex         34 bytes an aborted transaction, with the first one
+//	<offset>.snapshot       producer state before the record at offset
 //	leader-epoch-checkpoint text: 0, count, then "epoch startOffset" lines
 //	partition.metadata      "version: 0\ntopic_id: " and 22 characters
 //
@@ -39,8 +44,9 @@
 // # Left out
 //
 // Splitting of segments whose offsets overflow (a format of Kafka before 0.11):
-// loading one fails. Tiered storage. The stray-partition check of KRaft. Producer
-// state, transaction index, retention and compaction.
+// loading one fails. Tiered storage. The stray-partition check of KRaft.
+// Compaction: a log whose policy has no delete keeps everything from its start on.
+// The stricter checks of transactions v2 (KIP-890 part 2).
 //
 // # Where it differs from Kafka
 //
@@ -48,7 +54,10 @@
 // file is written at once after a truncation, not by a background thread. A clean
 // close syncs the indexes, as Kafka does since 4.3, and a clean load detects an
 // index that was not cut. A flush that a truncation overtook does not move the
-// recovery point.
+// recovery point. A segment without an offset index that the recovery comes to
+// anyway is not recovered twice: before that, Kafka reads the segments in front of
+// it for their producers, and does not start if one of them is torn. An entry of the
+// transaction index is written behind the whole entries, over a fragment.
 //
 // It shares with Kafka that a crash between the renames of a truncation, or a
 // power loss between a roll and its flush, may leave a hole between two segments.

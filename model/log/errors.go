@@ -69,4 +69,6 @@ var (
 	errOffsetOverflow = errors.New("an offset does not fit its segment")
 	errShortFile      = errors.New("the file is shorter than its length")
 	errBatchLength    = errors.New("the length of a batch is impossible")
+	errTxnVersion     = errors.New("an aborted transaction has an unknown version")
+	errSnapshot       = errors.New("the snapshot is no producer snapshot, or its CRC differs")
 )

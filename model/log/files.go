@@ -13,6 +13,7 @@ const (
 	indexSuffix     = ".index"
 	timeIndexSuffix = ".timeindex"
 	txnIndexSuffix  = ".txnindex"
+	snapshotSuffix  = ".snapshot"
 
 	deletedSuffix = ".deleted"
 	cleanedSuffix = ".cleaned"
@@ -62,6 +63,8 @@ func offsetOf(name string) (kafka.Offset, bool) {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	return kafka.Offset(n), err == nil
 }
+
+func isSnapshotFile(name string) bool { return strings.HasSuffix(name, snapshotSuffix) }
 
 func isLogFile(name string) bool { return strings.HasSuffix(name, logSuffix) }
 

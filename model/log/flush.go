@@ -1,7 +1,9 @@
 package log
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/vfs"
@@ -14,24 +16,52 @@ type FlushJob struct {
 	Files []vfs.File
 	Dirs  []string
 
-	cuts uint32 // Log.cuts when it was issued
+	cuts      uint32     // Log.cuts when it was issued
+	snapshots []vfs.File // those of Files that are only for the flush
+}
+
+// Release lets go of what a flush that is through held open. FlushDone does so; of a
+// log that is gone meanwhile the caller does.
+func (j *FlushJob) Release() error {
+	var err error
+	for _, f := range j.snapshots {
+		err = errors.Join(err, f.Close())
+	}
+	j.snapshots = nil
+	return err
 }
 
 // Flush syncs everything below upTo, in the foreground (storage 2.4).
-func (l *Log) Flush(upTo kafka.Offset) error {
+func (l *Log) Flush(upTo kafka.Offset, now kafka.TimestampMs) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
 	if upTo <= l.recoveryPoint {
 		return nil
 	}
-	return l.flush(upTo, upTo)
+	return l.flush(upTo, upTo, now)
+}
+
+// FlushIfDue flushes a log that was not flushed for flush.ms
+// (LogManager.flushDirtyLogs).
+func (l *Log) FlushIfDue(now kafka.TimestampMs) error {
+	if int64(now-l.lastFlush) < l.cfg.FlushMs {
+		return nil
+	}
+	return l.Flush(l.leo, now)
+}
+
+// flushedTo moves the recovery point forward.
+func (l *Log) flushedTo(o kafka.Offset, now kafka.TimestampMs) {
+	if o > l.recoveryPoint {
+		l.recoveryPoint, l.lastFlush = o, now
+	}
 }
 
 // flush syncs the segments from the one that holds the recovery point to those
 // that begin below end, and moves the recovery point to upTo.
-func (l *Log) flush(end, upTo kafka.Offset) error {
-	files, newFiles, err := l.unsynced(end)
+func (l *Log) flush(end, upTo kafka.Offset, now kafka.TimestampMs) error {
+	files, newFiles, err := l.unflushed(end)
 	if err != nil {
 		return l.fail(err)
 	}
@@ -45,14 +75,14 @@ func (l *Log) flush(end, upTo kafka.Offset) error {
 			return l.fail(fmt.Errorf("log: sync directory %s: %w", l.dir, err))
 		}
 	}
-	l.recoveryPoint = max(l.recoveryPoint, upTo)
+	l.flushedTo(upTo, now)
 	return nil
 }
 
-// unsynced lists the files of the segments from floor(recovery point) on that
+// unflushed lists the files of the segments from floor(recovery point) on that
 // begin below end. newFiles tells that one of them may lack a durable directory
 // entry: it begins at the recovery point or later.
-func (l *Log) unsynced(end kafka.Offset) (files []vfs.File, newFiles bool, err error) {
+func (l *Log) unflushed(end kafka.Offset) (files []vfs.File, newFiles bool, err error) {
 	for i := max(0, l.floorIndex(l.recoveryPoint)); i < len(l.segments); i++ {
 		s := l.segments[i]
 		if s.base >= end {
@@ -62,6 +92,9 @@ func (l *Log) unsynced(end kafka.Offset) (files []vfs.File, newFiles bool, err e
 			return nil, false, err
 		}
 		files = append(files, s.file, s.offsets.file, s.times.file)
+		if s.txns != nil {
+			files = append(files, s.txns.file)
+		}
 		newFiles = newFiles || s.base >= l.recoveryPoint
 	}
 	return files, newFiles, nil
@@ -71,15 +104,16 @@ func (l *Log) unsynced(end kafka.Offset) (files []vfs.File, newFiles bool, err e
 // there is none. Its end goes to FlushDone. A failure to open a file shows in
 // Failure.
 func (l *Log) PendingFlush() (job FlushJob, ok bool) {
-	if l.flushTo <= l.recoveryPoint || l.failure != nil {
+	if l.flushTo <= l.recoveryPoint && len(l.unsynced) == 0 || l.failure != nil {
 		return FlushJob{}, false
 	}
-	files, newFiles, err := l.unsynced(l.flushTo)
+	files, newFiles, err := l.unflushed(l.flushTo)
 	if err != nil {
 		l.fail(err)
 		return FlushJob{}, false
 	}
-	job = FlushJob{UpTo: l.flushTo, Files: files, cuts: l.cuts}
+	job = FlushJob{UpTo: l.flushTo, Files: slices.Concat(l.unsynced, files), cuts: l.cuts, snapshots: l.unsynced}
+	l.unsynced = nil
 	if newFiles {
 		job.Dirs = []string{l.dir}
 	}
@@ -90,7 +124,10 @@ func (l *Log) PendingFlush() (job FlushJob, ok bool) {
 // FlushDone tells that a background flush has ended: the recovery point moves, or
 // with an error the log goes offline. If the log was truncated meanwhile, what was
 // synced may not be what it holds now: the flush is asked for again.
-func (l *Log) FlushDone(job FlushJob, err error) error {
+func (l *Log) FlushDone(job FlushJob, now kafka.TimestampMs, err error) error {
+	if releaseErr := job.Release(); err == nil {
+		err = releaseErr
+	}
 	if err != nil {
 		return l.fail(fmt.Errorf("log: flush %s: %w", l.dir, err))
 	}
@@ -98,7 +135,7 @@ func (l *Log) FlushDone(job FlushJob, err error) error {
 		l.flushTo = max(l.flushTo, l.active().base)
 		return nil
 	}
-	l.recoveryPoint = max(l.recoveryPoint, job.UpTo)
+	l.flushedTo(job.UpTo, now)
 	return nil
 }
 
@@ -106,13 +143,20 @@ func (l *Log) FlushDone(job FlushJob, err error) error {
 // segment included, and leaves indexes and log files cut to what they hold, so
 // that the next load can trust them (storage 7.1); the recovery point is then the
 // log's end. Else only the handles go, as after a failure.
-func (l *Log) Close(clean bool, _ kafka.TimestampMs) error {
+func (l *Log) Close(clean bool, now kafka.TimestampMs) error {
 	if !clean || l.failure != nil {
 		return l.closeHandles()
 	}
 	// One past the end, so that an empty active segment is synced too.
-	if err := l.flush(l.leo+1, l.leo); err != nil {
+	if err := l.flush(l.leo+1, l.leo, now); err != nil {
 		return err
+	}
+	// The next start need not read the log for its producers.
+	if err := l.takeSnapshot(&l.producers, true); err != nil {
+		return l.fail(err)
+	}
+	if err := l.closeSnapshots(); err != nil {
+		return l.fail(err)
 	}
 	for _, s := range l.segments {
 		if err := s.closeClean(&l.place); err != nil {
@@ -122,8 +166,15 @@ func (l *Log) Close(clean bool, _ kafka.TimestampMs) error {
 	return nil
 }
 
+// closeSnapshots lets go of the snapshots whose background flush has not begun.
+func (l *Log) closeSnapshots() error {
+	job := FlushJob{snapshots: l.unsynced}
+	l.unsynced = nil
+	return job.Release()
+}
+
 func (l *Log) closeHandles() error {
-	var first error
+	first := l.closeSnapshots()
 	for _, s := range l.segments {
 		if err := s.close(); err != nil && first == nil {
 			first = err
@@ -149,6 +200,11 @@ func (s *segment) closeClean(p *place) error {
 	}
 	if err := closeIndex(&s.offsets.indexFile); err != nil {
 		return err
+	}
+	if s.txns != nil {
+		if err := s.txns.close(); err != nil {
+			return err
+		}
 	}
 	if err := s.trimLog(); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 // follower's rule, and the load's (cluster L-10, F-6).
 func (l *Log) SetHighWatermark(o kafka.Offset) kafka.Offset {
 	l.hw = min(max(o, l.logStart), l.leo)
+	l.producers.dropReplicated(l.hw)
 	return l.hw
 }
 
@@ -27,28 +28,8 @@ func (l *Log) MaybeIncrementHighWatermark(o kafka.Offset) (previous kafka.Offset
 		return previous, false
 	}
 	l.hw = o
+	l.producers.dropReplicated(o)
 	return previous, true
-}
-
-// MaybeIncrementLogStartOffset raises the log start (DeleteRecords, and followers
-// after their leader, storage 6.5) and reports whether it moved. An o above the
-// high watermark is an *OffsetOutOfRangeError. Files go with the next retention.
-func (l *Log) MaybeIncrementLogStartOffset(o kafka.Offset) (bool, error) {
-	if err := l.usable(); err != nil {
-		return false, err
-	}
-	if o > l.hw {
-		return false, &OffsetOutOfRangeError{o, l.logStart, l.hw}
-	}
-	if o <= l.logStart {
-		return false, nil
-	}
-	l.logStart = o
-	l.recoveryPoint = max(l.recoveryPoint, o)
-	if l.epochs.truncateFromStart(o) {
-		return true, l.fail(l.epochs.write(&l.place))
-	}
-	return true, nil
 }
 
 // AssignEpoch enters that the leader epoch begins at start and writes the epoch

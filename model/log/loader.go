@@ -28,13 +28,19 @@ type Loader struct {
 	next    int                                  // in names, of the pass that goes over them
 	swapped bool                                 // .swap files were found
 
+	// unflushed is the base of the segment that holds the recovery point, from which
+	// on a log that was not closed cleanly is recovered.
+	unflushed        kafka.Offset
 	minCleaned       kafka.Offset // smallest offset of a .cleaned file
 	swapMin, swapMax kafka.Offset // offsets that .swap files cover, swapMax exclusive
 
 	scan      recovery // of one segment, if scanning
 	scanning  bool
-	checked   bool // the indexes of a clean log
-	recovered int  // index of the next segment to recover
+	build     rebuild // of a producer state, if building
+	building  bool
+	producers producerState // of the segment that is recovered
+	checked   bool          // the indexes of a clean log
+	recovered int           // index of the next segment to recover
 	leo       kafka.Offset
 }
 
@@ -159,10 +165,26 @@ func (l *Loader) loadSegment(base kafka.Offset) error {
 			return err
 		}
 	}
-	if l.has(base, indexSuffix) {
-		return nil
+	sane, err := l.loadTxnIndex(s)
+	if err != nil || sane && l.has(base, indexSuffix) {
+		return err
 	}
-	return l.beginScan(s)
+	if !l.p.Clean && base >= l.unflushed {
+		return nil // recoverLog comes to it, after those before it
+	}
+	// Of the segments before it all are loaded, of those after it none.
+	return l.beginScan(s, l.log.segments[:len(l.log.segments)-1])
+}
+
+// loadTxnIndex reads the transaction index of a segment, if it has one.
+func (l *Loader) loadTxnIndex(s *segment) (sane bool, err error) {
+	if !l.has(s.base, txnIndexSuffix) {
+		return true, nil
+	}
+	if s.txns, err = openTxnIndex(&l.log.place, s.base); err != nil {
+		return false, err
+	}
+	return s.txns.isSane(s.base), nil
 }
 
 // emptyTimeIndex makes a time index that was missing, of length 0.
@@ -174,25 +196,50 @@ func (s *segment) emptyTimeIndex(p *place) error {
 	return s.times.resize(0)
 }
 
-func (l *Loader) beginScan(s *segment) (err error) {
-	l.scan, err = beginRecovery(&l.log.place, s)
-	l.scanning = err == nil
+// beginScan begins to recover a segment: first the producers as they were at its
+// beginning (LogLoader.recoverSegment). segments are those known of the log.
+func (l *Loader) beginScan(s *segment, segments []*segment) (err error) {
+	l.producers = producerState{}
+	l.build, err = l.log.beginRebuild(&l.producers, segments, l.p.LogStart, s.base, false, l.p.Now)
+	l.scan = recovery{seg: s}
+	l.scanning, l.building = err == nil, err == nil
 	return err
 }
 
 // recoverOn goes on with the scan. An index that cannot be built ends the segment
 // at its beginning (storage 7.2 step 5).
 func (l *Loader) recoverOn() (done bool, cut int64, err error) {
+	if l.building {
+		return false, 0, l.buildOn()
+	}
 	done, cut, err = l.scan.step(&l.log.place, &l.log.epochs)
-	if isInvalidOffset(err) {
+	switch {
+	case isInvalidOffset(err):
 		s := l.scan.seg
 		done = true
 		cut, err = s.truncateTo(&l.log.place, s.base, l.p.Now)
+	case done:
+		// The next segment begins with it.
+		err = l.log.takeSnapshot(&l.scan.producers, true)
 	}
 	if done || err != nil {
 		l.scan, l.scanning = recovery{}, false
 	}
 	return done, cut, err
+}
+
+// buildOn goes on with the producers of the segment to recover, then empties its
+// indexes.
+func (l *Loader) buildOn() error {
+	done, err := l.build.step(l.log)
+	if err != nil || !done {
+		return err
+	}
+	l.building = false
+	l.build = rebuild{}
+	l.scan, err = beginRecovery(&l.log.place, l.scan.seg, l.producers)
+	l.producers = producerState{}
+	return err
 }
 
 // recoverLog is step 5: the segments from the recovery point on, one after the
@@ -204,7 +251,7 @@ func (l *Loader) recoverLog() (busy bool, err error) {
 		return false, nil
 	}
 	if !l.scanning {
-		return true, l.beginScan(log.segments[l.recovered])
+		return true, l.beginScan(log.segments[l.recovered], log.segments)
 	}
 	done, cut, err := l.recoverOn()
 	if err != nil || !done {

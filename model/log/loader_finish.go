@@ -24,6 +24,7 @@ func (l *Loader) finish() (busy bool, err error) {
 	log.logStart = max(l.p.LogStart, log.segments[0].base)
 	log.recoveryPoint = max(log.recoveryPoint, log.logStart)
 	log.hw = log.logStart
+	log.lastFlush = l.p.Now
 	changed := log.epochs.truncateFromEnd(log.leo)
 	changed = log.epochs.truncateFromStart(l.p.LogStart) || changed
 	if changed {
@@ -31,6 +32,21 @@ func (l *Loader) finish() (busy bool, err error) {
 			return false, err
 		}
 	}
+	if err := log.removeStraySnapshots(); err != nil {
+		return false, err
+	}
+	l.build, err = log.beginRebuild(&log.producers, log.segments, log.logStart, log.leo, l.p.Clean, l.p.Now)
+	l.pass = (*Loader).buildProducers
+	return false, err
+}
+
+// buildProducers is step 10.
+func (l *Loader) buildProducers() (busy bool, err error) {
+	done, err := l.build.step(l.log)
+	if err != nil || !done {
+		return true, err
+	}
+	l.build = rebuild{}
 	l.pass = nil
 	return false, nil
 }
@@ -52,6 +68,9 @@ func (l *Loader) findEnd() error {
 		}
 		log.epochs = log.epochs[:0]
 		if err := log.epochs.write(&log.place); err != nil {
+			return err
+		}
+		if err := log.forgetProducers(l.p.LogStart); err != nil {
 			return err
 		}
 	}
@@ -95,7 +114,7 @@ func (l *Loader) hasStaleIndex() (bool, error) {
 	if !s.offsets.isStale() && !s.times.isStale() {
 		return false, nil
 	}
-	return true, l.beginScan(s)
+	return true, l.beginScan(s, l.log.segments)
 }
 
 // isStale tells entries that were never written: no entry has position 0.

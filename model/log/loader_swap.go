@@ -159,9 +159,19 @@ func (l *Loader) completeSwaps() (busy bool, err error) {
 	return busy, err
 }
 
-// sortNames orders the files that are left, for the loading of segments.
+// sortNames orders the files that are left, for the loading of segments, lists the
+// producer snapshots among them and finds where recovery is to begin.
 func (l *Loader) sortNames() {
 	l.names = slices.DeleteFunc(l.names, func(name string) bool { return name == "" })
 	slices.Sort(l.names)
 	l.names = slices.Compact(l.names)
+	for _, name := range l.names {
+		offset, ok := offsetOf(name)
+		switch {
+		case ok && isSnapshotFile(name):
+			l.log.snapshots = append(l.log.snapshots, offset)
+		case ok && isLogFile(name) && offset <= l.p.RecoveryPoint:
+			l.unflushed = offset
+		}
+	}
 }

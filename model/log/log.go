@@ -11,8 +11,8 @@ import (
 
 // Log is one replica's log (UnifiedLog and LocalLog).
 //
-// Invariant: LogStartOffset <= HighWatermark <= LogEndOffset; there is at least
-// one segment, the last is active; recovery point <= LogEndOffset.
+// Invariant: LogStartOffset <= LastStableOffset <= HighWatermark <= LogEndOffset;
+// there is at least one segment, the last is active; recovery point <= LogEndOffset.
 type Log struct {
 	place
 	jitter   Jitter
@@ -22,6 +22,10 @@ type Log struct {
 	deleted  []string // files that TakeDeleted hands out
 	failure  error    // the error that took the directory offline
 
+	producers producerState
+	snapshots []kafka.Offset // producer snapshots that are there, ascending
+	unsynced  []vfs.File     // snapshots that wait for a background flush
+
 	logStart      kafka.Offset
 	leo           kafka.Offset
 	hw            kafka.Offset
@@ -29,7 +33,10 @@ type Log struct {
 	// flushTo is the base of the newest segment whose predecessors wait for a
 	// background flush; 0 if none does.
 	flushTo kafka.Offset
-	cuts    uint32 // truncations so far
+	// lastFlush is when the recovery point last moved, or the log was opened: flush.ms
+	// counts from there.
+	lastFlush kafka.TimestampMs
+	cuts      uint32 // truncations so far
 
 	hints hints
 }
@@ -47,11 +54,13 @@ func (l *Log) active() *segment { return l.segments[len(l.segments)-1] }
 
 // floorIndex is the index of the last segment with base <= offset, -1 if there is
 // none.
-func (l *Log) floorIndex(offset kafka.Offset) int {
-	if n := len(l.segments); l.segments[n-1].base <= offset {
+func (l *Log) floorIndex(offset kafka.Offset) int { return floorOf(l.segments, offset) }
+
+func floorOf(segments []*segment, offset kafka.Offset) int {
+	if n := len(segments); n > 0 && segments[n-1].base <= offset {
 		return n - 1
 	}
-	i, found := slices.BinarySearchFunc(l.segments, offset, func(s *segment, o kafka.Offset) int {
+	i, found := slices.BinarySearchFunc(segments, offset, func(s *segment, o kafka.Offset) int {
 		return compareOffsets(s.base, o)
 	})
 	if found {

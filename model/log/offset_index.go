@@ -80,3 +80,16 @@ func (t entryTable) keep(target int64, c column) int {
 	}
 	return max(i, 0)
 }
+
+// upperBound is the offset of the first entry whose position is >= pos
+// (fetchUpperBoundOffset, storage 3.3).
+func (x *offsetIndex) upperBound(base kafka.Offset, pos int64) (kafka.Offset, bool) {
+	i := x.entries.floor(pos, positionColumn())
+	if i < 0 || x.entries.key(i, positionColumn()) != pos {
+		i++
+	}
+	if i >= x.count() {
+		return 0, false
+	}
+	return base + kafka.Offset(x.entries.key(i, offsetColumn())), true
+}

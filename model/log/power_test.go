@@ -78,10 +78,10 @@ func (r *powerRun) flushRolled() {
 	for _, dir := range job.Dirs {
 		check(r, r.disk.SyncDir(dir))
 	}
-	check(r, r.log.FlushDone(job, nil))
+	check(r, r.log.FlushDone(job, 1, nil))
 }
 
-func (r *powerRun) flush() { check(r, r.log.Flush(r.log.LogEndOffset())) }
+func (r *powerRun) flush() { check(r, r.log.Flush(r.log.LogEndOffset(), 1)) }
 
 func (r *powerRun) checkpoint() { check(r, r.manager.WriteRecoveryPoints()) }
 
@@ -194,7 +194,7 @@ func TestStorageTrap56PowerLossBeforeTheFlushOfARollMayTakeTheFile(t *testing.T)
 		for range 3 {
 			appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1)
 		}
-		check(t, l.Flush(3))
+		check(t, l.Flush(3, 1))
 		check(t, m.WriteRecoveryPoints())
 		appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1) // rolls
 		disk.Crash(simdisk.PowerLoss, 0)

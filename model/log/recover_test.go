@@ -101,7 +101,7 @@ func TestStorageTrap38RecoveryDoesNotMoveTheRecoveryPoint(t *testing.T) {
 	for range 7 {
 		appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1)
 	}
-	check(t, l.Flush(3))
+	check(t, l.Flush(3, 1))
 	for range 2 {
 		l = reopen(t, l, false, OpenParams{RecoveryPoint: 3})
 		equal(t, "recovery point", l.RecoveryPoint(), 3)

@@ -18,6 +18,7 @@ type segment struct {
 
 	offsets offsetIndex
 	times   timeIndex
+	txns    *txnIndex // nil while no aborted transaction has its marker here
 
 	// sinceIndex is the number of bytes appended since the last index entry. It
 	// starts anew on load, recovery and truncation (storage trap 12).
@@ -88,17 +89,27 @@ func (s *segment) loadIndexes(p *place) error {
 	return s.times.load(p, s.base)
 }
 
-// openIndexes makes sure that both files exist and have handles.
+// openIndexes makes sure that both files, and the transaction index if there is one,
+// exist and have handles.
 func (s *segment) openIndexes(p *place) error {
 	if err := s.offsets.open(p, s.base); err != nil {
 		return err
+	}
+	if s.txns != nil {
+		if err := s.txns.open(p, s.base); err != nil {
+			return err
+		}
 	}
 	return s.times.open(p, s.base)
 }
 
 // closeIndexes lets go of the handles of indexes; entries stay in memory.
 func (s *segment) closeIndexes() error {
-	return errors.Join(s.offsets.close(), s.times.close())
+	err := errors.Join(s.offsets.close(), s.times.close())
+	if s.txns != nil {
+		err = errors.Join(err, s.txns.close())
+	}
+	return err
 }
 
 // growIndexes gives both files their greatest length, as an active segment has.

@@ -12,10 +12,11 @@ import (
 type span struct {
 	buf record.Batch // the first batch's header leads it
 	record.Bounds
+	hasProducer bool // a batch has a producer id
 }
 
 func spanOf(b record.Batch) span {
-	return span{b, record.Bounds{
+	return span{buf: b, Bounds: record.Bounds{
 		Size: len(b), Batches: 1,
 		FirstOffset: b.BaseOffset(), LastOffset: b.LastOffset(), LastEpoch: b.PartitionLeaderEpoch(),
 		MaxTimestamp: b.MaxTimestamp(), OffsetOfMaxTimestamp: b.LastOffset(),
@@ -96,15 +97,11 @@ func (s *segment) write(b []byte) error {
 
 func (s *segment) noteEach(p *place, buf []byte, pos int64) error {
 	for len(buf) > 0 {
-		b, rest, err := record.Next(buf)
-		if err != nil {
-			panic("log: " + err.Error()) // the append was checked
-		}
+		b := nextOf(&buf)
 		if err := s.note(p, pos, int32(len(b)), b.LastOffset(), timestampOffset{b.MaxTimestamp(), b.LastOffset()}); err != nil {
 			return err
 		}
 		pos += int64(len(b))
-		buf = rest
 	}
 	return nil
 }

@@ -22,20 +22,29 @@ const (
 // that is torn or corrupt. It goes on over several steps.
 type recovery struct {
 	seg *segment
+	// producers stands at the segment's beginning first. It is not the log's, which
+	// is made when all segments are recovered.
+	producers producerState
 	// Invariant: everything before pos is valid and indexed.
 	pos     int64
 	indexed int64  // position of the last index entry, 0 before the first
 	chunk   []byte // of the file, from pos on
 }
 
-func beginRecovery(p *place, s *segment) (recovery, error) {
+// beginRecovery empties the indexes of s. producers is the state at its beginning.
+func beginRecovery(p *place, s *segment, producers producerState) (recovery, error) {
 	if err := s.openIndexes(p); err != nil {
 		return recovery{}, err
 	}
 	s.offsets.entries, s.offsets.loaded = nil, true
 	s.times.entries, s.times.loaded = nil, true
 	s.maxTs, s.maxTsKnown = s.times.last(s.base), true
-	return recovery{seg: s}, s.growIndexes(p)
+	if s.txns != nil {
+		if err := s.txns.cut(p, s.base, 0); err != nil {
+			return recovery{}, err
+		}
+	}
+	return recovery{seg: s, producers: producers}, s.growIndexes(p)
 }
 
 // step reads on. done tells that the segment is recovered; cut is then the number
@@ -46,11 +55,15 @@ func (r *recovery) step(p *place, epochs *epochCache) (done bool, cut int64, err
 		if err != nil {
 			return false, 0, err
 		}
-		if b == nil {
+		if b != nil {
+			err = r.accept(p, b, epochs)
+		}
+		// A marker that cannot be read ends the log behind it.
+		if unreadable := (*record.InvalidRecordError)(nil); b == nil || errors.As(err, &unreadable) {
 			cut, err = r.finish(p)
 			return true, cut, err
 		}
-		if err := r.accept(p, b, epochs); err != nil {
+		if err != nil {
 			return false, 0, err
 		}
 	}
@@ -118,7 +131,34 @@ func (r *recovery) accept(p *place, b record.Batch, epochs *epochCache) error {
 	r.chunk = r.chunk[len(b):]
 	if epoch := b.PartitionLeaderEpoch(); epoch > epochs.latest() && b.BaseOffset() >= 0 {
 		epochs.assign(epoch, b.BaseOffset())
-		return epochs.write(p)
+		if err := epochs.write(p); err != nil {
+			return err
+		}
+	}
+	if b.HasProducerID() {
+		if err := r.noteProducer(p, b); err != nil {
+			return err
+		}
+	}
+	r.producers.mapEnd = last + 1
+	return nil
+}
+
+// noteProducer applies a batch to the producers, and enters the transaction that it
+// aborts anew.
+func (r *recovery) noteProducer(p *place, b record.Batch) error {
+	t := r.producers.ensure()
+	if err := t.replicate(b); err != nil {
+		return err
+	}
+	for i := range t.completed {
+		c := &t.completed[i]
+		if c.aborted {
+			if err := r.seg.noteAborted(p, c, t.lastStableAfter(c)); err != nil {
+				return err
+			}
+		}
+		t.complete(c)
 	}
 	return nil
 }

@@ -19,6 +19,11 @@ func (s *segment) truncateTo(p *place, offset kafka.Offset, now kafka.TimestampM
 	}
 	s.offsets.truncateTo(s.base, offset)
 	s.times.truncateTo(s.base, offset)
+	if s.txns != nil {
+		if err := s.txns.truncateTo(p, s.base, offset); err != nil {
+			return 0, err
+		}
+	}
 	if err := s.growIndexes(p); err != nil {
 		return 0, err
 	}

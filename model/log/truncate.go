@@ -40,9 +40,16 @@ func (l *Log) truncateTo(target kafka.Offset, now kafka.TimestampMs) error {
 		return err
 	}
 	l.endAt(target)
+	if err := l.truncateEpochs(target); err != nil {
+		return err
+	}
 	l.logStart = min(l.logStart, target)
-	l.hw = min(l.hw, target)
-	return l.truncateEpochs(target)
+	r, err := l.beginRebuild(&l.producers, l.segments, l.logStart, target, false, now)
+	if err == nil {
+		err = r.all(l)
+	}
+	l.SetHighWatermark(l.hw)
+	return err
 }
 
 // TruncateFullyAndStartAt drops everything; the log becomes empty and begins and
@@ -56,7 +63,7 @@ func (l *Log) TruncateFullyAndStartAt(offset kafka.Offset, now kafka.TimestampMs
 
 func (l *Log) restartAt(offset kafka.Offset, now kafka.TimestampMs) error {
 	last := len(l.segments) - 1
-	if err := l.deleteSegments(0, last); err != nil {
+	if err := l.deleteSegmentFiles(0, last); err != nil {
 		return err
 	}
 	old := l.segments[0]
@@ -67,7 +74,19 @@ func (l *Log) restartAt(offset kafka.Offset, now kafka.TimestampMs) error {
 	l.logStart, l.hw = offset, offset
 	l.recoveryPoint = offset
 	l.epochs = l.epochs[:0]
-	return l.epochs.write(&l.place)
+	if err := l.epochs.write(&l.place); err != nil {
+		return err
+	}
+	return l.forgetProducers(offset)
+}
+
+// forgetProducers removes every snapshot; the state begins anew at offset.
+func (l *Log) forgetProducers(offset kafka.Offset) error {
+	if t := l.producers.table; t != nil {
+		t.clear()
+	}
+	l.producers.mapEnd, l.producers.lastSnapshot = offset, offset
+	return l.removeSnapshots(func(kafka.Offset) bool { return true })
 }
 
 // replaceLast puts an empty segment at offset into the place of the one segment
@@ -101,8 +120,21 @@ func (l *Log) endAt(end kafka.Offset) {
 }
 
 // deleteSegments takes the segments from index from to index to (exclusive) out of
-// the log and renames their files to .deleted.
+// the log and renames their files, then their snapshots, to .deleted.
 func (l *Log) deleteSegments(from, to int) error {
+	gone := slices.Clone(l.segments[from:to])
+	if err := l.deleteSegmentFiles(from, to); err != nil {
+		return err
+	}
+	for _, s := range gone {
+		if err := l.markSnapshotDeleted(s.base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Log) deleteSegmentFiles(from, to int) error {
 	for _, s := range l.segments[from:to] {
 		var err error
 		if l.deleted, err = s.markDeleted(&l.place, l.deleted); err != nil {

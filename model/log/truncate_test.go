@@ -38,7 +38,7 @@ func TestTruncationDropsLaterSegments(t *testing.T) {
 	for i := range 9 { // segments at 0, 3, 6
 		appendLeader(t, l, sizedBatch(t, 300, kafka.TimestampMs(i)), kafka.LeaderEpoch(i/4), 1)
 	}
-	check(t, l.Flush(9))
+	check(t, l.Flush(9, 1))
 	shorter, err := l.TruncateTo(4, 1)
 	check(t, err)
 	equal(t, "shorter", shorter, true)
@@ -53,7 +53,7 @@ func TestTruncationDropsLaterSegments(t *testing.T) {
 
 	deleted := l.TakeDeleted()
 	equal(t, "deleted", strings.Join(deleted, " "), strings.ReplaceAll(
-		"D6.log.deleted D6.index.deleted D6.timeindex.deleted", "D", testDir+"/0000000000000000000"))
+		"D6.log.deleted D6.index.deleted D6.timeindex.deleted D6.snapshot.deleted", "D", testDir+"/0000000000000000000"))
 	equal(t, "deleted twice", len(l.TakeDeleted()), 0)
 	check(t, RemoveFiles(fs, deleted))
 	check(t, RemoveFiles(fs, deleted))

@@ -123,9 +123,9 @@ func (r *twinRun) restart() {
 
 func (r *twinRun) flush() {
 	if job, ok := r.log.PendingFlush(); ok {
-		check(r, r.log.FlushDone(job, nil))
+		check(r, r.log.FlushDone(job, 1, nil))
 	}
-	check(r, r.log.Flush(kafka.Offset(rapid.Int64Range(0, int64(r.w.end)).Draw(r.T, "to"))))
+	check(r, r.log.Flush(kafka.Offset(rapid.Int64Range(0, int64(r.w.end)).Draw(r.T, "to")), 1))
 }
 
 func (r *twinRun) raiseStart() {

@@ -61,8 +61,11 @@ func (f *Fetcher) onLogError(in *step.Input, out *step.Effects, p *Partition, er
 	if errors.Is(err, vfs.ErrCrashed) {
 		return err
 	}
-	var corrupt *record.CorruptError
-	if s := f.state(p); s != nil && errors.As(err, &corrupt) {
+	var (
+		corrupt    *record.CorruptError
+		unreadable *record.InvalidRecordError
+	)
+	if s := f.state(p); s != nil && (errors.As(err, &corrupt) || errors.As(err, &unreadable)) {
 		f.delay(in, s)
 		return nil
 	}
@@ -80,9 +83,11 @@ func leavesLogUsable(err error) bool {
 		outOfRange *log.OffsetOutOfRangeError
 		unexpected *log.UnexpectedAppendOffsetError
 		tooLarge   *log.RecordBatchTooLargeError
+		txnState   *log.InvalidTxnStateError
+		unreadable *record.InvalidRecordError
 	)
 	return errors.Is(err, record.ErrOffsetsOutOfOrder) || errors.As(err, &outOfRange) ||
-		errors.As(err, &unexpected) || errors.As(err, &tooLarge)
+		errors.As(err, &unexpected) || errors.As(err, &tooLarge) || errors.As(err, &txnState) || errors.As(err, &unreadable)
 }
 
 // fail stops following until a newer leader epoch comes (markPartitionFailed).

@@ -13,19 +13,19 @@ import (
 // appendAsFollower appends what the leader sent, with its offsets and epochs
 // (F-5). It is not visible until publishAsFollower.
 func (p *Partition) appendAsFollower(in *step.Input, out *step.Effects, buf []byte) (log.AppendInfo, error) {
-	end := p.log.LogEndOffset()
 	info, err := p.log.AppendAsFollower(buf, in.Wall)
 	if at, ok := insideBatch(err); ok {
 		if err := p.truncateFully(in, out, at); err != nil {
 			return info, err
 		}
-		end = at
 		info, err = p.log.AppendAsFollower(buf, in.Wall)
+	}
+	if p.log.Failure() == nil {
+		p.noteRoll(in, out, &info)
 	}
 	if err != nil {
 		return info, err
 	}
-	p.noteRoll(in, out, &info, max(info.Base, end))
 	p.noteBatches(out, info.Batch)
 	return info, nil
 }

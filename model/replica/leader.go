@@ -18,6 +18,10 @@ type appendMark struct {
 // AppendResult is a batch's place in the log.
 type AppendResult struct {
 	Base, Last kafka.Offset // inclusive; -1 when refused
+	// Duplicate: the producer's batch was in the log before, at Base (cluster P-15);
+	// Timestamp is its newest, which Kafka then answers as the time of the append.
+	Duplicate bool
+	Timestamp kafka.TimestampMs
 	// Number is what Publish takes in the Done continuation.
 	Number uint32
 	// Verdict says why the batch was refused; its code is the one returned.
@@ -27,10 +31,16 @@ type AppendResult struct {
 // AllISR is acks=all.
 const AllISR int8 = -1
 
-// Append is L-13 rows 4 to 7 for one batch of one partition. A code other than
-// None means that nothing was appended. On None the caller arranges Publish. An
-// error is the log's, with code KAFKA_STORAGE_ERROR.
+// Append is AppendFrom for a producer.
 func (p *Partition) Append(in *step.Input, out *step.Effects, b record.Batch, acks int8) (AppendResult, kafka.ErrorCode, error) {
+	return p.AppendFrom(in, out, b, acks, log.Client, log.NoGuard)
+}
+
+// AppendFrom is L-13 rows 4 to 7 for one batch of one partition: a producer's, or a
+// coordinator's offsets and markers. A code other than None means that nothing was
+// appended. On None the caller arranges Publish, also for a duplicate. An error is
+// the log's, with code KAFKA_STORAGE_ERROR.
+func (p *Partition) AppendFrom(in *step.Input, out *step.Effects, b record.Batch, acks int8, origin log.Origin, guard log.VerificationGuard) (AppendResult, kafka.ErrorCode, error) {
 	res := AppendResult{Base: kafka.NoOffset, Last: kafka.NoOffset}
 	switch {
 	case p.offline:
@@ -40,29 +50,34 @@ func (p *Partition) Append(in *step.Input, out *step.Effects, b record.Batch, ac
 	case acks == AllISR && len(p.isr) < p.effectiveMinISR():
 		return res, kafka.NotEnoughReplicas, nil
 	}
-	info, verdict, err := p.log.AppendAsLeader(b, p.leaderEpoch, in.Wall)
+	info, verdict, err := p.log.Append(b, &log.LeaderAppend{Epoch: p.leaderEpoch, Now: in.Wall, Origin: origin, Guard: guard})
 	if err != nil {
 		return res, kafka.KafkaStorageError, err
 	}
+	p.noteRoll(in, out, &info)
 	if verdict.Code != kafka.None {
 		res.Verdict = verdict
 		return res, verdict.Code, nil
 	}
-	p.noteRoll(in, out, &info, info.Base)
-	p.noteAppend(out, info.Batch)
+	if !info.Duplicate {
+		p.noteAppend(out, info.Batch)
+	}
+	// What a duplicate repeats may be unpublished too: it is published with the end
+	// that the log has.
 	p.appends++
-	p.unpublished = append(p.unpublished, appendMark{number: p.appends, end: info.Last + 1})
+	p.unpublished = append(p.unpublished, appendMark{number: p.appends, end: p.log.LogEndOffset()})
 	res.Base, res.Last, res.Number = info.Base, info.Last, p.appends
+	res.Duplicate, res.Timestamp = info.Duplicate, info.MaxTimestamp
 	return res, kafka.None, nil
 }
 
-// noteRoll notes a segment that an append began at base, and tells the broker.
-func (p *Partition) noteRoll(in *step.Input, out *step.Effects, info *log.AppendInfo, base kafka.Offset) {
+// noteRoll notes a segment that an append began, and tells the broker.
+func (p *Partition) noteRoll(in *step.Input, out *step.Effects, info *log.AppendInfo) {
 	if !info.Rolled {
 		return
 	}
 	e := p.fact(event.SegmentRolled)
-	e.Base = base
+	e.Base = info.RollBase
 	out.Note(e)
 	p.env.Watcher.Rolled(in, out, p)
 }
