@@ -17,7 +17,8 @@ func convergesAfterHeal() rule {
 				"set, all replicas agree, every send has ended, every consumer has caught up, and everything can be read back.",
 			When: "at the end of a run that was not stopped early",
 			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
-				"a follower gave up on a log that parts inside a batch from that of a leader which led the same epoch again after a power loss (A-13)",
+				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +
+				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -77,21 +78,25 @@ func (g *ghost) never(p *partition) string {
 		return fmt.Sprintf("all in-sync replicas %v are down, and the topic allows no unclean election (V-2)", p.auth.isr)
 	case len(p.assignment) > 0 && running < p.minISR() && g.setup.Profile.HWMinISRGate:
 		return fmt.Sprintf("%d of its replicas run, and min.insync.replicas is %d (V-5)", running, p.topic.MinISR)
-	case p.gaveUp():
-		return "a follower's fetcher failed: " + rewrittenText
 	}
-	return ""
+	return p.gaveUp()
 }
 
-// gaveUp reports whether a follower's fetcher failed where its log parts from the
-// leader's by A-13.
-func (p *partition) gaveUp() bool {
+// gaveUp says why a follower's fetcher may have failed for good: its log parts from
+// the leader's inside a batch.
+func (p *partition) gaveUp() string {
 	l := p.incumbent()
 	for _, r := range p.replicas {
-		if r.failed && l != nil {
-			at := meet(r.log, l.log).end
-			return r.log.excused(at) || l.log.excused(at)
+		if !r.failed || l == nil {
+			continue
+		}
+		at := meet(r.log, l.log).end
+		switch {
+		case r.log.excused(at) || l.log.excused(at):
+			return "a follower's fetcher failed: " + rewrittenText
+		case r.blankEnd > r.log.end:
+			return "a follower's fetcher failed: a power loss undid a truncation of its log, but not of its epochs"
 		}
 	}
-	return false
+	return ""
 }
