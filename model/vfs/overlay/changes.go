@@ -12,6 +12,8 @@ type State struct {
 	Intact int64
 	// Shrunk: it was cut at some time.
 	Shrunk bool
+	// Changed: content that shows differs from what is below, or may.
+	Changed bool
 }
 
 // Tracker remembers the files below a directory of an overlay by the paths that they
@@ -44,6 +46,6 @@ func (t *Tracker) Each(f func(path string, now State)) {
 		}
 	}
 	for i, n := range t.nodes {
-		f(t.paths[i], State{Path: now[n], Size: n.size, Intact: n.visible, Shrunk: n.shrunk})
+		f(t.paths[i], State{Path: now[n], Size: n.size, Intact: n.visible, Shrunk: n.shrunk, Changed: n.visible < n.size || len(n.pages) > 0})
 	}
 }

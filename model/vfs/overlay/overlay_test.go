@@ -118,7 +118,7 @@ func TestTrackerFollowsFiles(t *testing.T) {
 	check(t, s.Remove("b"))
 	got := map[string]State{}
 	tracker.Each(func(path string, now State) { got[path] = now })
-	if want := (State{Path: "d/a.deleted", Size: 20, Intact: 10, Shrunk: true}); got["d/a"] != want {
+	if want := (State{Path: "d/a.deleted", Size: 20, Intact: 10, Shrunk: true, Changed: true}); got["d/a"] != want {
 		t.Errorf("d/a: %+v, want %+v", got["d/a"], want)
 	}
 	if got["b"].Path != "" {
