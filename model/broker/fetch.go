@@ -13,9 +13,9 @@ import (
 )
 
 // Fetch of consumers and followers (L-17 to L-21). Modelled: limits, waiting, the
-// second read of a parked fetch, which updates no follower again. Left out: fetch
-// sessions (F-11: every fetch is a full one, session id 0), quotas, the preferred
-// read replica (F-9), aborted transactions. The leader hint of KIP-951 is given.
+// second read of a parked fetch, which updates no follower again, both isolation
+// levels. Left out: fetch sessions (F-11: every fetch is a full one, session id 0),
+// quotas, the preferred read replica (F-9). The leader hint of KIP-951 is given.
 
 // The Fetch versions at which fields and rules change.
 const (
@@ -150,7 +150,11 @@ func (part *fetchPart) fill(op *fetchOp, t *kmsg.FetchRequestTopic, asked *kmsg.
 	a.CurrentLeaderEpoch, a.LastFetchedEpoch = kafka.LeaderEpoch(asked.CurrentLeaderEpoch), kafka.LeaderEpoch(asked.LastFetchedEpoch)
 	a.LogStart = kafka.Offset(asked.LogStartOffset)
 	a.AllowFollower = op.replica < 0 && op.req.Version >= fetchFromFollowerVersion
+	a.Committed = op.req.Version >= fetchStableVersion && op.req.IsolationLevel == readCommitted
 }
+
+// readCommitted is isolation.level=read_committed in a request.
+const readCommitted = 1
 
 // found is what a read of all partitions came to.
 type found struct {
@@ -215,7 +219,7 @@ func (part *fetchPart) readFailure(err error) error {
 // since v3 need no cut batch to tell that one is there.
 func (part *fetchPart) dropCut() {
 	if r := part.res.Records; len(r) > 0 && (len(r) < record.HeaderSize || record.Batch(r).Size() > len(r)) {
-		part.res.Records = nil
+		part.res.Records, part.res.HasAborted = nil, false
 	}
 }
 
@@ -326,6 +330,14 @@ func (part *fetchPart) respond(p *kmsg.FetchResponseTopicPartition, version int1
 	}
 	if version >= fetchLogStartVersion {
 		p.LogStartOffset = int64(r.LogStart)
+	}
+	p.AbortedTransactions = nil
+	if r.HasAborted {
+		p.AbortedTransactions = make([]kmsg.FetchResponseTopicPartitionAbortedTransaction, len(r.Aborted))
+		for i := range r.Aborted {
+			a := &p.AbortedTransactions[i]
+			a.ProducerID, a.FirstOffset = r.Aborted[i].ProducerID, int64(r.Aborted[i].FirstOffset)
+		}
 	}
 	if r.Diverging {
 		p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset = int32(r.DivergingEpoch), int64(r.DivergingEnd)

@@ -40,6 +40,7 @@ const (
 	timerProduce  // Ref: a parked produce has waited long enough
 	timerFetch    // the same for a fetch
 	timerCreation // the same for a topic creation
+	timerDeletion // the same for a deletion of records
 	doneProduce   // Ref: the appends of a produce are through
 
 	timerHW // the periodic tasks; Arg is when it was due

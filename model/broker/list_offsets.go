@@ -14,6 +14,7 @@ import (
 // the one offset that version 1 would answer, where Kafka lists segments.
 
 const (
+	listIsolationVersion    = 2
 	listEpochVersion        = 4
 	listNotAvailableVersion = 5
 )
@@ -43,7 +44,8 @@ func (b *Broker) listOffset(out *step.Effects, req *kmsg.ListOffsetsRequest, top
 			Offset: kafka.NoOffset, Epoch: kafka.NoLeaderEpoch}, nil
 	}
 	args := replica.ListOffsetArgs{Replica: kafka.NodeID(req.ReplicaID), Timestamp: kafka.TimestampMs(asked.Timestamp),
-		CurrentLeaderEpoch: kafka.LeaderEpoch(asked.CurrentLeaderEpoch)}
+		CurrentLeaderEpoch: kafka.LeaderEpoch(asked.CurrentLeaderEpoch),
+		Committed:          req.Version >= listIsolationVersion && req.IsolationLevel == readCommitted}
 	r, err := h.p.ListOffset(args)
 	if err != nil && b.isCorruption(h, err) {
 		r.Code, err = kafka.CorruptMessage, nil
@@ -51,7 +53,7 @@ func (b *Broker) listOffset(out *step.Effects, req *kmsg.ListOffsetsRequest, top
 	if r.Code == kafka.OffsetNotAvailable && req.Version < listNotAvailableVersion {
 		r.Code = kafka.LeaderNotAvailable
 	}
-	if err == nil && args.Replica == kafka.NoNode && args.Timestamp == replica.LatestTimestamp {
+	if err == nil && args.Replica == kafka.NoNode && args.Timestamp == replica.LatestTimestamp && !args.Committed {
 		out.Note(event.Event{Kind: event.OffsetAnswered, Node: b.cfg.NodeID, TP: h.p.TP, LeaderEpoch: h.p.LeaderEpoch(),
 			Offset: r.Offset, Err: r.Code})
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 // Produce (L-13, L-14). Modelled: acks 0, 1 and all, the checks before and after
-// the append, the parking of acks=all. Left out: authorization, quotas,
-// transactions. The leader hint of KIP-951 is given.
+// the append, sequence numbers and duplicates (P-15), the parking of acks=all. Left
+// out: authorization, quotas, the verification of transactions (KIP-890). The leader
+// hint of KIP-951 is given.
 
 // internalTopic: brokers alone write there; they reject what ordinary clients write.
 func internalTopic(name string) bool {
@@ -110,7 +111,10 @@ func (b *Broker) append(in *step.Input, out *step.Effects, op *produceOp, part *
 	if err != nil || part.code != kafka.None {
 		return err
 	}
-	if h.topic.settings.TimestampType == record.LogAppendTime {
+	switch {
+	case part.res.Duplicate:
+		part.time = part.res.Timestamp
+	case h.topic.settings.TimestampType == record.LogAppendTime:
 		part.time = in.Wall
 	}
 	return nil

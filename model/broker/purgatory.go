@@ -13,6 +13,7 @@ type purgatory struct {
 	fetches        []*fetchOp   // by connection; nil for one that never fetched or is gone
 	parkedProduces int
 	parkedFetches  int
+	deletions      []*deletion // parked, oldest first
 }
 
 // fetchOf is the record for a connection's next fetch.
@@ -126,6 +127,10 @@ func (b *Broker) expirationLane(in *step.Input, out *step.Effects) error {
 			op.timer = step.TimerRef{}
 			return b.completeFetch(in, out, op)
 		}
+	case timerDeletion:
+		d := in.Ref.(*deletion)
+		d.timer = step.TimerRef{}
+		b.completeDeletion(out, d)
 	case timerCreation:
 		c := in.Ref.(*topicCreation)
 		c.timer = step.TimerRef{}

@@ -58,6 +58,7 @@ func (b *Broker) lookAtParked(in *step.Input, out *step.Effects) error {
 	}
 	clear(b.moved)
 	b.moved = b.moved[:0]
+	b.checkDeletions(out)
 	return nil
 }
 

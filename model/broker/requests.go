@@ -81,6 +81,8 @@ func (b *Broker) handle(in *step.Input, out *step.Effects, from caller, body ste
 		b.handleAlterPartition(in, out, from, req)
 	case *kmsg.ElectLeadersRequest:
 		b.handleElectLeaders(in, out, from, req)
+	case *kmsg.DeleteRecordsRequest:
+		return b.handleDeleteRecords(in, out, from, req)
 	case *kmsg.CreateTopicsRequest:
 		b.handleCreateTopics(in, out, from, req)
 	default:

@@ -29,7 +29,6 @@
 // Fetch sessions (F-11: every fetch is a full one), the preferred read replica of
 // KIP-392 (the default selector never names one; followers do serve consumers up
 // to their own high watermark), quotas and throttling, log directory moves (future
-// replicas), tiered storage, DeleteRecords and its low watermark, transactions
-// (the last stable offset is the high watermark), and KRaft's broker-epoch checks
-// on fetches (L-3.1, L-6).
+// replicas), tiered storage, the verification of transactions with their
+// coordinator, and KRaft's broker-epoch checks on fetches (L-3.1, L-6).
 package replica

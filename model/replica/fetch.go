@@ -2,6 +2,7 @@ package replica
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -19,6 +20,8 @@ type FetchArgs struct {
 	MinOne bool
 	// AllowFollower: a consumer that may be served by a follower (v11 and later).
 	AllowFollower bool
+	// Committed: a consumer with isolation.level=read_committed.
+	Committed bool
 }
 
 // FetchResult answers it. With a code other than None the offsets are -1.
@@ -35,6 +38,10 @@ type FetchResult struct {
 	// AtEnd: the offset is the first that the reader may not see yet, so that
 	// CheckDelayedFetch would find nothing and be in no hurry.
 	AtEnd bool
+	// Aborted are the aborted transactions that may reach into the records; HasAborted
+	// tells that they were looked for. The memory is the result's.
+	Aborted    []log.AbortedTxn
+	HasAborted bool
 }
 
 func (a *FetchArgs) isFollower() bool { return a.Replica >= 0 }
@@ -42,6 +49,7 @@ func (a *FetchArgs) isFollower() bool { return a.Replica >= 0 }
 // Clear makes it the answer of a read that found nothing.
 func (r *FetchResult) Clear() {
 	r.Code, r.Diverging, r.AtEnd, r.Records = kafka.None, false, false, nil
+	r.Aborted, r.HasAborted = r.Aborted[:0], false
 	r.DivergingEpoch, r.DivergingEnd = kafka.NoLeaderEpoch, kafka.NoOffset
 	r.HW, r.LastStable, r.LogStart, r.LEO = kafka.NoOffset, kafka.NoOffset, kafka.NoOffset, kafka.NoOffset
 }
@@ -70,7 +78,7 @@ func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 	}
 	res.Clear()
 	res.HW, res.LogStart, res.LEO = p.log.HighWatermark(), p.log.LogStartOffset(), p.published
-	res.LastStable = res.HW
+	res.LastStable = p.log.LastStableOffset()
 	if a.LastFetchedEpoch != kafka.NoLeaderEpoch {
 		if code := p.checkDivergence(a, res); code != kafka.None {
 			res.refuse(code)
@@ -85,6 +93,7 @@ func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 		return nil
 	}
 	upper := p.bound(a)
+	res.HasAborted = a.Committed && !a.isFollower()
 	if a.Offset >= upper {
 		res.AtEnd = a.Offset == upper
 		return nil
@@ -95,13 +104,22 @@ func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 		return err
 	}
 	res.Records = read.Records
+	if res.HasAborted {
+		if res.Aborted, err = p.log.AbortedTransactions(res.Aborted, a.Offset, &read); err != nil {
+			res.refuse(kafka.KafkaStorageError)
+			return err
+		}
+	}
 	return nil
 }
 
 // bound is L-18: the first offset that the reader may not see.
 func (p *Partition) bound(a *FetchArgs) kafka.Offset {
-	if a.isFollower() {
+	switch {
+	case a.isFollower():
 		return p.published
+	case a.Committed:
+		return p.log.LastStableOffset()
 	}
 	return p.log.HighWatermark()
 }

@@ -87,11 +87,15 @@ func (p *Partition) raiseLogStart(out *step.Effects, to kafka.Offset) (bool, err
 	}
 	raised, err := p.log.MaybeIncrementLogStartOffset(to)
 	if raised {
-		e := p.fact(event.LogStartRaised)
-		e.LogStart = p.log.LogStartOffset()
-		out.Note(e)
+		p.noteLogStart(out)
 	}
 	return raised, err
+}
+
+func (p *Partition) noteLogStart(out *step.Effects) {
+	e := p.fact(event.LogStartRaised)
+	e.LogStart = p.log.LogStartOffset()
+	out.Note(e)
 }
 
 // truncateTo cuts the log at to (T-5); rule names the reason.
@@ -110,9 +114,7 @@ func (p *Partition) truncateFully(in *step.Input, out *step.Effects, start kafka
 	if err := p.log.TruncateFullyAndStartAt(start, in.Wall); err != nil {
 		return err
 	}
-	e := p.fact(event.LogStartRaised)
-	e.LogStart = start
-	out.Note(e)
+	p.noteLogStart(out)
 	return p.truncated(in, out, before, "full")
 }
 

@@ -39,6 +39,8 @@ type ListOffsetArgs struct {
 	Replica            kafka.NodeID // NoNode: a client
 	CurrentLeaderEpoch kafka.LeaderEpoch
 	Timestamp          kafka.TimestampMs
+	// Committed: a client with isolation.level=read_committed.
+	Committed bool
 }
 
 // ListOffsetResult answers it; what is not found is -1.
@@ -53,8 +55,8 @@ type ListOffsetResult struct {
 // OFFSET_NOT_AVAILABLE (KIP-207).
 const offsetNotAvailableVersion = 5
 
-// ListOffset is C-9. Clients see up to the high watermark, replicas up to the log
-// end. While a new leader's high watermark is below its epoch start, a client's
+// ListOffset is C-9. Clients see up to the high watermark or the last stable offset,
+// replicas up to the log end. While a new leader's high watermark is below its epoch start, a client's
 // LATEST, and a lookup without result, answer OFFSET_NOT_AVAILABLE, so that the
 // end does not step back over a failover; the caller maps that to
 // LEADER_NOT_AVAILABLE for requests before v5. An error is the log's.
@@ -64,10 +66,13 @@ func (p *Partition) ListOffset(a ListOffsetArgs) (ListOffsetResult, error) {
 	}
 	client := a.Replica == kafka.NoNode
 	bound := p.published
-	if client {
+	switch {
+	case client && a.Committed:
+		bound = p.log.LastStableOffset()
+	case client:
 		bound = p.log.HighWatermark()
 	}
-	lagging := client && p.epochStart > bound && p.env.Config.Profile.Versions.ListOffsets >= offsetNotAvailableVersion
+	lagging := client && p.epochStart > p.log.HighWatermark() && p.env.Config.Profile.Versions.ListOffsets >= offsetNotAvailableVersion
 	switch a.Timestamp {
 	case LatestTimestamp:
 		if lagging {
