@@ -26,7 +26,8 @@ var producerKeys = []key[Producer]{
 	millis("delivery.timeout.ms", "120000", 0, func(p *Producer) *kafka.Nanos { return &p.DeliveryTimeout }),
 	number("max.in.flight.requests.per.connection", "requests", "5", 1, maxInt32, func(p *Producer) *int { return &p.MaxInFlight }),
 	millis("retry.backoff.ms", "100", 0, func(p *Producer) *kafka.Nanos { return &p.RetryBackoff }),
-	millis("retry.backoff.max.ms", "1000", 0, func(p *Producer) *kafka.Nanos { return &p.RetryBackoffMax }),
+	// Before KIP-580 (3.7) the backoff did not grow.
+	millis("retry.backoff.max.ms", "1000", 0, func(p *Producer) *kafka.Nanos { return &p.RetryBackoffMax }).older("zk-3.9", "100"),
 	millis("reconnect.backoff.ms", "50", 0, func(p *Producer) *kafka.Nanos { return &p.ReconnectBackoff }),
 	millis("reconnect.backoff.max.ms", "1000", 0, func(p *Producer) *kafka.Nanos { return &p.ReconnectMax }),
 	millis("metadata.max.age.ms", "300000", 0, func(p *Producer) *kafka.Nanos { return &p.MetadataMaxAge }),
@@ -73,7 +74,7 @@ var consumerKeys = []key[Consumer]{
 	}),
 	millis("request.timeout.ms", "30000", 0, func(c *Consumer) *kafka.Nanos { return &c.RequestTimeout }),
 	millis("retry.backoff.ms", "100", 0, func(c *Consumer) *kafka.Nanos { return &c.RetryBackoff }),
-	millis("retry.backoff.max.ms", "1000", 0, func(c *Consumer) *kafka.Nanos { return &c.RetryBackoffMax }),
+	millis("retry.backoff.max.ms", "1000", 0, func(c *Consumer) *kafka.Nanos { return &c.RetryBackoffMax }).older("zk-3.9", "100"),
 	millis("reconnect.backoff.ms", "50", 0, func(c *Consumer) *kafka.Nanos { return &c.ReconnectBackoff }),
 	millis("reconnect.backoff.max.ms", "1000", 0, func(c *Consumer) *kafka.Nanos { return &c.ReconnectMax }),
 	millis("metadata.max.age.ms", "300000", 0, func(c *Consumer) *kafka.Nanos { return &c.MetadataMaxAge }),
