@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,10 +20,17 @@ func TestMain(m *testing.M) {
 //
 //	code N simkafka ARGS…   runs it and demands exit code N
 //	jsondoc FILE            demands exactly one JSON document in a file, or in stdout
+//
+// GOLDEN is where the directories of real brokers are.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			golden, err := filepath.Abs("../../testdata/golden")
+			if err != nil {
+				return err
+			}
+			env.Setenv("GOLDEN", golden)
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("CLICOLOR_FORCE", "")
 			return nil

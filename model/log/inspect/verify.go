@@ -61,6 +61,8 @@ type Partition struct {
 
 // Summary sums up a run of Verify.
 type Summary struct {
+	// Known: the directory is a broker's, by its checkpoints or its partitions.
+	Known bool `json:"-"`
 	// Clean: the marker of a clean stop is there.
 	Clean      bool  `json:"clean"`
 	Partitions int   `json:"partitions"`
@@ -90,6 +92,7 @@ func Verify(o Options) (Summary, error) {
 	err := v.run()
 	v.sink.flush()
 	return Summary{
+		Known: v.home.known || v.done > 0,
 		Clean: v.home.clean, Partitions: v.done,
 		Errors: v.sink.errors, Warnings: v.sink.warnings, Infos: v.sink.infos,
 	}, err
