@@ -192,7 +192,10 @@ func (o *verifyText) end(sum *inspect.Summary, _ error) error {
 		return err
 	}
 	stop := "was not clean: the next start recovers"
-	if sum.Clean {
+	switch {
+	case !sum.Checkpoints:
+		stop = "is unknown, as there are no checkpoints: taken for unclean"
+	case sum.Clean:
 		stop = "was clean: the next start trusts it"
 	}
 	fmt.Fprintf(o.w, "\n%s, %s, %s, %s\nThe last stop %s.\n", plural(int64(sum.Partitions), "partition"),

@@ -127,7 +127,7 @@ func frame(head []byte, left int64) (size int64, why string, torn bool) {
 }
 
 func (s *scanner) end(why string, torn bool) error {
-	zeros, err := s.w.zerosFrom(s.pos)
+	zeros, _, err := s.w.zerosFrom(s.pos)
 	s.tail = tail{pos: s.pos, size: s.w.size - s.pos, zeros: zeros, why: why, torn: torn}
 	s.pos = s.w.size
 	return err

@@ -103,7 +103,7 @@ func (x *indexFile) read(c *segmentCheck, zero func([]byte) bool) ([]byte, error
 		return nil, err
 	}
 	if zero(b) {
-		zeros, err := x.w.zerosFrom(pos)
+		zeros, _, err := x.w.zerosFrom(pos)
 		if err != nil {
 			return nil, err
 		}

@@ -265,6 +265,7 @@ func (d *dumper) records(b *batch) error {
 // the length of an active segment's, are zeros: they are counted.
 func (d *dumper) table(w *window, from int64, width int, fill func(*Entry, []byte)) error {
 	t := table{w: w, pos: from, width: width}
+	checked := int64(0) // up to here zeros are followed by something else
 	for {
 		b, pos, err := t.next()
 		if err != nil {
@@ -273,8 +274,9 @@ func (d *dumper) table(w *window, from int64, width int, fill func(*Entry, []byt
 		if b == nil {
 			break
 		}
-		if from == 0 && !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
-			if zeros, err := w.zerosFrom(pos); err != nil || zeros {
+		if from == 0 && pos >= checked && !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+			zeros, end, err := w.zerosFrom(pos)
+			if checked = end; err != nil || zeros {
 				text := fmt.Sprintf("%d zeros: the length of an active segment's index", w.size-pos)
 				return errors.Join(err, d.Entry(&Entry{Position: pos, Line: &text}))
 			}

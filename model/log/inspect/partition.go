@@ -271,7 +271,7 @@ func (p *partitionCheck) checkMissing(end kafka.Offset) {
 		p.sink.add(&Finding{Severity: Warning, Kind: "no-segment", File: p.dir, Pos: wholePos, Offset: p.logStart,
 			What: "there is no .log", AtStart: fmt.Sprintf("an empty segment is made at %d", p.logStart), Lost: nothing})
 	}
-	if epochs, err := vfs.Exists(p.FS, p.path(epochFile)); err == nil && !epochs && p.sum.Batches > 0 {
+	if epochs, err := vfs.Exists(p.FS, p.path(epochFile)); err == nil && !epochs && p.sum.FirstEpoch >= 0 {
 		at, lost := "an empty one is made", "the leader epochs, which decide where replicas are truncated"
 		if !p.clean && p.unflushed <= p.bases[0] {
 			lost = "nothing: recovery learns the epochs from the batches"

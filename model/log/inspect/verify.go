@@ -63,6 +63,9 @@ type Partition struct {
 type Summary struct {
 	// Known: the directory is a broker's, by its checkpoints or its partitions.
 	Known bool `json:"-"`
+	// Checkpoints: the data directory's own files are there. Without them the findings
+	// are those of a start after an unclean stop that knows nothing.
+	Checkpoints bool `json:"checkpoints"`
 	// Clean: the marker of a clean stop is there.
 	Clean      bool  `json:"clean"`
 	Partitions int   `json:"partitions"`
@@ -92,7 +95,7 @@ func Verify(o Options) (Summary, error) {
 	err := v.run()
 	v.sink.flush()
 	return Summary{
-		Known: v.home.known || v.done > 0,
+		Known: v.home.known || v.done > 0, Checkpoints: v.home.known,
 		Clean: v.home.clean, Partitions: v.done,
 		Errors: v.sink.errors, Warnings: v.sink.warnings, Infos: v.sink.infos,
 	}, err

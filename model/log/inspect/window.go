@@ -48,21 +48,22 @@ func (w *window) at(pos int64, n int) ([]byte, error) {
 	return b[:min(n, len(b))], nil
 }
 
-// zerosFrom tells that the file has nothing but zeros from pos on.
-func (w *window) zerosFrom(pos int64) (bool, error) {
+// zerosFrom tells that the file has nothing but zeros from pos on; else end is where the
+// first other byte is.
+func (w *window) zerosFrom(pos int64) (zeros bool, end int64, err error) {
 	for pos < w.size {
 		b, err := w.at(pos, windowSize)
 		if err != nil || len(b) == 0 {
-			return err == nil, err
+			return err == nil, pos, err
 		}
-		for _, c := range b {
+		for i, c := range b {
 			if c != 0 {
-				return false, nil
+				return false, pos + int64(i), nil
 			}
 		}
 		pos += int64(len(b))
 	}
-	return true, nil
+	return true, pos, nil
 }
 
 func join(dir, name string) string {
