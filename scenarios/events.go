@@ -20,7 +20,6 @@ type entry struct {
 	when  []*yaml.Node // keys that say when
 
 	forMax, restartMax kafka.Nanos
-	forNode            *yaml.Node
 	wild               bool // topic/* is allowed (chaos)
 }
 

@@ -86,14 +86,15 @@ func (b *Broker) controllerFound(in *step.Input, out *step.Effects, r *zookeeper
 // shutdownInput takes what concerns the connection to the controller.
 func (b *Broker) shutdownInput(in *step.Input, out *step.Effects) error {
 	completions, _ := b.shutdown.client.Handle(in, out)
-	for i := range completions {
-		resp, ok := completions[i].Response.(*kmsg.ControlledShutdownResponse)
-		if !ok || resp.ErrorCode != 0 || len(resp.PartitionsRemaining) > 0 {
-			return b.controlledShutdownFailed(in, out)
-		}
-		return b.stop(in, out)
+	if len(completions) == 0 {
+		return nil
 	}
-	return nil
+	// One request is under way at a time.
+	resp, ok := completions[0].Response.(*kmsg.ControlledShutdownResponse)
+	if !ok || resp.ErrorCode != 0 || len(resp.PartitionsRemaining) > 0 {
+		return b.controlledShutdownFailed(in, out)
+	}
+	return b.stop(in, out)
 }
 
 // controlledShutdownFailed tries again after a pause, or goes on without.

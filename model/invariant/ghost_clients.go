@@ -164,6 +164,5 @@ type answer struct {
 type readBack struct {
 	started    bool
 	next       kafka.Offset
-	hash       uint64 // of the forgotten chunk that is being read
 	duplicated int64
 }

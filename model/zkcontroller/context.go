@@ -164,10 +164,6 @@ func (x *context) addTopic(name string) *topic {
 	return x.topics[i]
 }
 
-func (x *context) removeTopic(name string) {
-	x.topics = slices.DeleteFunc(x.topics, func(t *topic) bool { return t.name == name })
-}
-
 // partition finds a partition, nil if unknown.
 func (x *context) partition(tp kafka.TopicPartition) *partition {
 	if t := x.topic(tp.Topic); t != nil {

@@ -75,10 +75,7 @@ func TestMultiAgreesWithItsTwinOnACopy(t *testing.T) {
 }
 
 func checkEnd(t *rapid.T, tr *tree, zxid, session int64) {
-	var want []string
-	for _, c := range slices.Clone(tr.ephemerals[session]) {
-		want = append(want, c)
-	}
+	want := slices.Clone(tr.ephemerals[session])
 	var got []string
 	for _, c := range tr.closeSession(zxid, session) {
 		got = append(got, c.path)

@@ -41,12 +41,11 @@ type due struct {
 
 // party is an actor with its effects.
 type party struct {
-	name    string
-	node    func(in *step.Input, out *step.Effects)
-	out     *step.Effects
-	life    int
-	busy    kafka.Nanos // until
-	service []kafka.Nanos
+	name string
+	node func(in *step.Input, out *step.Effects)
+	out  *step.Effects
+	life int
+	busy kafka.Nanos // until
 }
 
 // link is a connection between a client and the server.

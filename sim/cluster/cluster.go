@@ -76,7 +76,6 @@ type Cluster struct {
 
 	start     kafka.Nanos // when the workload begins
 	readBack  int64
-	problems  []string
 	topicConf []config.Topic // by topic of the spec
 }
 

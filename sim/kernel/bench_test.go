@@ -81,7 +81,6 @@ type hold struct {
 	rng    rng
 	inc    []kafka.Nanos
 	actors []holder
-	order  uint64 // hash of the popped order, for the comparison of the two
 }
 
 type holder interface{ handle(h *hold, arg uint64) }

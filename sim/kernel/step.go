@@ -44,7 +44,7 @@ func (k *Kernel) run(a *actor, wi uint8, in *input) {
 		a.disk.BeginStep(k.now, a.crashAt)
 	}
 	k.running = a
-	err, failure := k.call(a.node)
+	failure, err := k.call(a.node)
 	k.running = nil
 	var disk kafka.Nanos
 	var diskDigest uint64
