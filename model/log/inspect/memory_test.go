@@ -2,11 +2,15 @@ package inspect
 
 import (
 	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/vfs"
 	"github.com/simkafka/simkafka/model/vfs/vfstest"
+	"github.com/simkafka/simkafka/sim/osfs"
 )
 
 // largest notes the largest read.
@@ -52,6 +56,32 @@ func TestReadsAreSmallWhateverABatchClaims(t *testing.T) {
 		if most > windowSize {
 			t.Errorf("%d bytes were read at once", most)
 		}
+	}
+}
+
+// unreadable has a bad sector in one file.
+type unreadable struct {
+	vfs.FS
+	file string
+}
+
+func (u unreadable) Open(name string) (vfs.File, error) {
+	if name == u.file {
+		return nil, vfs.ErrIO
+	}
+	return u.FS.Open(name)
+}
+
+func TestAFileThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
+	root := filepath.Join(goldens, "kafka-4.1", "killed")
+	kinds := ""
+	sum, err := Verify(Options{FS: unreadable{osfs.NewReadOnly(root), "codecs-0/00000000000000000058.log"}, Finding: func(f *Finding) {
+		if f.Severity == Error {
+			kinds += f.Kind + " " + f.File + "\n"
+		}
+	}})
+	if !errors.Is(err, vfs.ErrIO) || sum.Partitions != 18 || !strings.HasPrefix(kinds, "io codecs-0\ncrc rotten-0/") {
+		t.Errorf("%v, %+v\n%s", err, sum, kinds)
 	}
 }
 

@@ -37,7 +37,21 @@ type partitionCheck struct {
 	walked     bool // all batches were seen
 }
 
-func (v *verifier) partition(dir string, tp kafka.TopicPartition) error {
+// partition checks one. A file that cannot be read ends its check, not that of the
+// others; the first error comes back at the end.
+func (v *verifier) partition(dir string, tp kafka.TopicPartition) {
+	err := v.checkPartition(dir, tp)
+	if err == nil {
+		return
+	}
+	v.sink.add(&Finding{Severity: Error, Kind: "io", File: dir, Pos: wholePos, Offset: kafka.NoOffset, What: err.Error(),
+		AtStart: "if the broker cannot read it either, the data directory goes offline", Lost: "unknown; the rest of the partition was not checked"})
+	if v.failed == nil {
+		v.failed = err
+	}
+}
+
+func (v *verifier) checkPartition(dir string, tp kafka.TopicPartition) error {
 	_, name := split(dir)
 	p := &partitionCheck{
 		verifier: v, dir: dir, lastOffset: -1, lastEpoch: kafka.NoLeaderEpoch, badEpoch: kafka.NoLeaderEpoch,
@@ -230,7 +244,7 @@ func (p *partitionCheck) checkEnds(tp kafka.TopicPartition, end kafka.Offset) {
 		at, lost   string
 	}{
 		{recoveryFile, "recovery point", h.recovery, Warning, "lowered to the log's end", "what was synced beyond it, if it was there"},
-		{startFile, "log start", h.start, Error, fmt.Sprintf("all segments are deleted, the log begins anew at its checkpointed start"), "every record of the partition on this broker"},
+		{startFile, "log start", h.start, Error, "all segments are deleted, the log begins anew at its checkpointed start", "every record of the partition on this broker"},
 		{highFile, "high watermark", h.high, Warning, "lowered to the log's end", "committed records, if they were there"},
 		{cleanerFile, "first dirty offset", h.cleaner, Warning, "the cleaner begins at the log's start", nothing},
 	} {

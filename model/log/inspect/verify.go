@@ -24,7 +24,7 @@ type Options struct {
 	Deep bool
 	// Finding gets what is found, in the order of the files. Not kept.
 	Finding func(*Finding)
-	// Partition results come as they are done.
+	// Done gets each partition when it was checked to its end. Not kept.
 	Done func(*Partition)
 }
 
@@ -81,10 +81,12 @@ type verifier struct {
 	home    home
 	scratch record.Scratch
 	done    int
+	failed  error // the first of a partition
 }
 
 // Verify looks at every file of a data directory, or of one partition. An error is the
-// file system's; what is wrong in the files are findings.
+// file system's; what is wrong in the files are findings. A partition that cannot be read
+// is both: the others are checked nevertheless.
 func Verify(o Options) (Summary, error) {
 	v := &verifier{Options: o}
 	v.sink.emit = func(f *Finding) {
@@ -111,7 +113,8 @@ func (v *verifier) run() error {
 		}
 		v.home = quiet.home
 		_, tp := classify(name)
-		return v.partition(v.Dir, tp)
+		v.partition(v.Dir, tp)
+		return v.failed
 	}
 	if err := v.loadHome(v.Dir); err != nil {
 		return err
@@ -139,7 +142,7 @@ func (v *verifier) run() error {
 			return err
 		}
 	}
-	return nil
+	return v.failed
 }
 
 func split(path string) (parent, name string) {
@@ -157,7 +160,8 @@ func (v *verifier) directory(name, path string) error {
 	f := &Finding{Severity: Warning, File: path, Pos: wholePos, Offset: kafka.NoOffset, Lost: nothing}
 	switch kind {
 	case partitionDir:
-		return v.partition(path, tp)
+		v.partition(path, tp)
+		return nil
 	case skippedDir:
 		return nil
 	case deleteDir:
