@@ -16,6 +16,7 @@ const (
 	HighWatermarkCheckpoint  = "replication-offset-checkpoint"
 	RecoveryPointCheckpoint  = "recovery-point-offset-checkpoint"
 	LogStartOffsetCheckpoint = "log-start-offset-checkpoint"
+	CleanerOffsetCheckpoint  = "cleaner-offset-checkpoint"
 )
 
 const (
@@ -101,13 +102,19 @@ func parseOffsetEntry(fields []string) (OffsetEntry, error) {
 
 // findOffset looks a partition up in sorted entries; 0 if it is not there.
 func findOffset(entries []OffsetEntry, tp kafka.TopicPartition) kafka.Offset {
+	o, _ := lookupOffset(entries, tp)
+	return o
+}
+
+// lookupOffset is findOffset, and whether the partition is there.
+func lookupOffset(entries []OffsetEntry, tp kafka.TopicPartition) (kafka.Offset, bool) {
 	i, found := slices.BinarySearchFunc(entries, tp, func(e OffsetEntry, tp kafka.TopicPartition) int {
 		return e.TP.Compare(tp)
 	})
 	if !found {
-		return 0
+		return 0, false
 	}
-	return entries[i].Offset
+	return entries[i].Offset, true
 }
 
 func appendCheckpointHead(b []byte, entries int) []byte {

@@ -26,6 +26,12 @@ type Config struct {
 	// (file.delete.delay.ms).
 	FileDeleteDelayMs int64
 
+	Compact            bool  // cleanup.policy has compact
+	DeleteRetentionMs  int64 // delete.retention.ms
+	MinCompactionLagMs int64 // min.compaction.lag.ms
+	MaxCompactionLagMs int64 // max.compaction.lag.ms
+	MinCleanableRatio  int64 // min.cleanable.dirty.ratio in millionths
+
 	ProducerExpirationMs int64 // producer.id.expiration.ms
 	// VerifyTransactions: the first batch of a transaction needs the guard of its
 	// verification (transaction.partition.verification.enable, KIP-890).
@@ -67,6 +73,9 @@ func DefaultConfig() Config {
 		RetentionMs:          604_800_000,
 		RetentionBytes:       -1,
 		FileDeleteDelayMs:    60_000,
+		DeleteRetentionMs:    86_400_000,
+		MaxCompactionLagMs:   never,
+		MinCleanableRatio:    500_000,
 		ProducerExpirationMs: 86_400_000,
 		MaxMessageBytes:      1<<20 + 12,
 		TimestampType:        record.CreateTime,
@@ -83,6 +92,7 @@ func (c *Config) limits() *record.Limits {
 		MaxMessageBytes: int(c.MaxMessageBytes),
 		SegmentBytes:    int(c.SegmentBytes),
 		TimestampType:   c.TimestampType,
+		Compacted:       c.Compact,
 		BeforeMaxMs:     c.TimestampBeforeMaxMs,
 		AfterMaxMs:      c.TimestampAfterMaxMs,
 		Codec:           c.Codec,

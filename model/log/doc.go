@@ -1,11 +1,11 @@
 // Package log is the log of one partition on one broker, on model/vfs: segment
 // files, their offset, time and transaction index, the producer state and its
-// snapshots, the leader epoch cache, truncation, retention, recovery after an
+// snapshots, the leader epoch cache, truncation, retention, compaction, recovery after an
 // unclean stop, and the checkpoints; and Manager, which loads and keeps the
 // partitions of a data directory. The bytes it leaves are those that a broker
 // leaves.
 //
-// It mirrors UnifiedLog, LocalLog, LogLoader, LogSegment, LogSegments,
+// It mirrors Cleaner, LogToClean, CleanedTransactionMetadata, SkimpyOffsetMap, UnifiedLog, LocalLog, LogLoader, LogSegment, LogSegments,
 // AbstractIndex, OffsetIndex, TimeIndex, TransactionIndex, ProducerStateManager,
 // ProducerAppendInfo, ProducerStateEntry, VerificationStateEntry,
 // LeaderEpochFileCache, CheckpointFile,
@@ -45,7 +45,8 @@
 //
 // Splitting of segments whose offsets overflow (a format of Kafka before 0.11):
 // loading one fails. Tiered storage. The stray-partition check of KRaft.
-// Compaction: a log whose policy has no delete keeps everything from its start on.
+// The cleaner does not split segments, and does not give a new segment the file times
+// of the last one that it replaces.
 // The stricter checks of transactions v2 (KIP-890 part 2).
 //
 // # Where it differs from Kafka
@@ -57,8 +58,12 @@
 // recovery point. A segment without an offset index that the recovery comes to
 // anyway is not recovered twice: before that, Kafka reads the segments in front of
 // it for their producers, and does not start if one of them is torn. An entry of the
-// transaction index is written behind the whole entries, over a fragment.
+// transaction index is written behind the whole entries, over a fragment. The cleaner
+// checks the CRC of what it reads, so that a damaged batch ends the cleaning and never
+// gets a new checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5.
 //
 // It shares with Kafka that a crash between the renames of a truncation, or a
-// power loss between a roll and its flush, may leave a hole between two segments.
+// power loss between a roll and its flush, may leave a hole between two segments. On a
+// disk that does not keep the order of renames, a power loss while a cleaned segment is
+// swapped in may lose it and those that it replaces.
 package log

@@ -33,6 +33,11 @@ type Log struct {
 	// flushTo is the base of the newest segment whose predecessors wait for a
 	// background flush; 0 if none does.
 	flushTo kafka.Offset
+	// cleanedTo is the exclusive end of what cleanings have seen, if cleaned.
+	cleanedTo kafka.Offset
+	cleaned   bool
+	// cleanedCut: a truncation has lowered cleanedTo since the checkpoint was written.
+	cleanedCut bool
 	// lastFlush is when the recovery point last moved, or the log was opened: flush.ms
 	// counts from there.
 	lastFlush kafka.TimestampMs

@@ -41,6 +41,7 @@ type Manager struct {
 type loading struct {
 	partitions                               []kafka.TopicPartition // still to load, last first
 	highWatermarks, recoveryPoints, logStart []OffsetEntry
+	cleaned                                  []OffsetEntry
 	loader                                   *Loader
 }
 
@@ -155,7 +156,10 @@ func (m *Manager) Delete(tp kafka.TopicPartition, unique [16]byte) (dir string, 
 	if err := m.WriteRecoveryPoints(); err != nil {
 		return dir, err
 	}
-	return dir, m.WriteLogStartOffsets()
+	if err := m.WriteLogStartOffsets(); err != nil || !l.cleaned {
+		return dir, err
+	}
+	return dir, m.WriteCleanerOffsets()
 }
 
 // MarkedForDeletion lists the directories that an earlier life had marked; they are

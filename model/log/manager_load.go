@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 const (
@@ -42,6 +43,14 @@ func (m *Manager) Start() error {
 	}
 	if m.load.highWatermarks, err = ReadOffsetCheckpoint(m.fs, m.dir, HighWatermarkCheckpoint); err != nil {
 		return err
+	}
+	// Without the file no log was ever cleaned; it comes with the first cleaning.
+	if there, err := vfs.Exists(m.fs, m.dir+"/"+CleanerOffsetCheckpoint); err != nil {
+		return err
+	} else if there {
+		if m.load.cleaned, err = m.readLeniently(CleanerOffsetCheckpoint); err != nil {
+			return err
+		}
 	}
 	return m.listPartitions()
 }
@@ -162,6 +171,7 @@ func (m *Manager) enter(tp kafka.TopicPartition, l *Log) (*Replica, error) {
 		return nil, err
 	}
 	l.SetHighWatermark(findOffset(m.load.highWatermarks, tp))
+	l.cleanedTo, l.cleaned = lookupOffset(m.load.cleaned, tp)
 	i, _ := m.find(tp)
 	m.replicas = slices.Insert(m.replicas, i, Replica{tp, id, l})
 	return &m.replicas[i], nil

@@ -1,11 +1,22 @@
 package log
 
-import "github.com/simkafka/simkafka/model/kafka"
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/kafka"
+)
 
 // WriteRecoveryPoints writes recovery-point-offset-checkpoint: every 60 s, and at
 // once after a truncation (storage 2.4). It flushes nothing (cluster L-34,
 // corrected).
 func (m *Manager) WriteRecoveryPoints() error {
+	for i := range m.replicas {
+		if m.replicas[i].Log.cleanedCut {
+			if err := m.WriteCleanerOffsets(); err != nil {
+				return err
+			}
+		}
+	}
 	return m.writeCheckpoint(RecoveryPointCheckpoint, func(l *Log) (kafka.Offset, bool) {
 		return l.recoveryPoint, true
 	})
@@ -29,6 +40,28 @@ func (m *Manager) WriteHighWatermarks() error {
 	return m.writeCheckpoint(HighWatermarkCheckpoint, func(l *Log) (kafka.Offset, bool) {
 		return l.hw, true
 	})
+}
+
+// WriteCleanerOffsets writes cleaner-offset-checkpoint, which has only the logs that
+// were cleaned: after each cleaning, and by the others here after a truncation or a
+// deletion (storage 5.2). While logs are still loading it keeps the lines of theirs.
+func (m *Manager) WriteCleanerOffsets() error {
+	var entries []OffsetEntry
+	for i := range m.replicas {
+		r := &m.replicas[i]
+		r.Log.cleanedCut = false
+		if r.Log.cleaned {
+			entries = append(entries, OffsetEntry{r.TP, r.Log.cleanedTo})
+		}
+	}
+	if m.load != nil {
+		for _, e := range m.load.cleaned {
+			if slices.Contains(m.load.partitions, e.TP) {
+				entries = append(entries, e)
+			}
+		}
+	}
+	return WriteOffsetCheckpoint(m.fs, m.dir, CleanerOffsetCheckpoint, entries)
 }
 
 func (m *Manager) writeCheckpoint(name string, value func(*Log) (kafka.Offset, bool)) error {

@@ -115,6 +115,9 @@ func (l *Log) endAt(end kafka.Offset) {
 	l.leo = end
 	l.recoveryPoint = min(l.recoveryPoint, end)
 	l.flushTo = min(l.flushTo, l.active().base)
+	if l.cleaned && l.cleanedTo > end {
+		l.cleanedTo, l.cleanedCut = end, true
+	}
 	l.cuts++
 	l.hints.clear()
 }

@@ -44,6 +44,7 @@ var (
 type Builder struct {
 	opts          BatchOptions
 	control       bool
+	horizon       bool   // baseTimestamp is the delete horizon
 	buf           []byte // header space and encoded records
 	count         int32
 	lastOffset    kafka.Offset
@@ -59,7 +60,7 @@ func (bd *Builder) UseScratch(s *Scratch) { bd.scratch = s }
 
 // Reset starts a new batch. ClientOptions has the values of fields not used.
 func (bd *Builder) Reset(o BatchOptions) {
-	bd.opts, bd.control, bd.err = o, false, nil
+	bd.opts, bd.control, bd.horizon, bd.err = o, false, false, nil
 	if cap(bd.buf) < HeaderSize {
 		bd.buf = make([]byte, HeaderSize, 1024)
 	}
@@ -79,7 +80,7 @@ func (bd *Builder) Append(ts kafka.TimestampMs, key, value []byte, headers []Hea
 
 // AppendAt is Append with an offset, which must be above the last one.
 func (bd *Builder) AppendAt(offset kafka.Offset, ts kafka.TimestampMs, key, value []byte, headers []Header) {
-	if bd.count == 0 {
+	if bd.count == 0 && !bd.horizon {
 		bd.baseTimestamp = ts
 	}
 	delta := offset - bd.opts.BaseOffset
@@ -175,6 +176,9 @@ func (bd *Builder) writeHeader() {
 	}
 	if bd.control {
 		attributes |= controlBit
+	}
+	if bd.horizon {
+		attributes |= deleteHorizonBit
 	}
 	h := bd.buf[:HeaderSize]
 	be := binary.BigEndian
