@@ -91,6 +91,13 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	event.SegmentDeleted: func(e *event.Event) string {
 		return because(fmt.Sprintf("deletes segment %d", e.Base), e.Text)
 	},
+	event.CleaningBegan: func(e *event.Event) string {
+		return fmt.Sprintf("begins to compact offsets %d to %d", e.Base, e.Offset-1)
+	},
+	event.LogCleaned: func(e *event.Event) string {
+		return fmt.Sprintf("has compacted the log up to offset %d, %d bytes less", e.Offset-1, e.Size)
+	},
+	event.CleaningFailed: func(e *event.Event) string { return because("gives up compacting", e.Text) },
 	event.IsrProposed: func(e *event.Event) string {
 		return fmt.Sprintf("proposes ISR %s, epoch %d", nodes(e.ISR), e.LeaderEpoch)
 	},

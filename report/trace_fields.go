@@ -109,6 +109,9 @@ var eventFields = [event.NumKinds][]field{
 	event.HighWatermark:    {fTP, fNode, fEpoch, fHW, fLEO, fISR, fMaximal, asLeader},
 	event.LEOPublished:     {fTP, fNode, fLEO},
 	event.DirectoryOffline: {fNode, fText},
+	event.CleaningBegan:    {fTP, fNode, fBase, fOffset},
+	event.LogCleaned:       {fTP, fNode, fOffset, fSize},
+	event.CleaningFailed:   {fTP, fNode, fText},
 	event.FetcherFailed:    {fTP, fNode, fEpoch, fText},
 
 	event.ProduceAnswered: {fTP, fNode, fAcks, fErr, fBase, fLast, fEpoch, fHW, fMaximal},

@@ -63,6 +63,7 @@ type Broker struct {
 	changes    stateChanges
 	configs    configChanges
 	flushes    flushes
+	cleaner    cleaner
 	// hwCheckpoints: the task that writes high watermarks runs.
 	hwCheckpoints bool
 	waiting       purgatory

@@ -52,7 +52,8 @@
 //
 // Group and transaction coordination, DeleteTopics, DeleteRecords,
 // CreatePartitions, configuration APIs, log directory APIs, dynamic broker
-// configuration, retention and compaction, several log directories, recovery on
+// configuration, several log directories, more than one cleaner thread
+// (log.cleaner.threads) and its I/O throttle, recovery on
 // several threads (num.recovery.threads.per.data.dir), and the purging of old
 // configuration notifications.
 package broker

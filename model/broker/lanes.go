@@ -21,6 +21,9 @@ const (
 // one. It allows 65 brokers with one fetcher each.
 const maxFetcherLanes = 64
 
+// laneCleaner comes after those for fetchers.
+const laneCleaner = laneFetchers + maxFetcherLanes
+
 // backgroundThreads is background.threads.
 const backgroundThreads = 10
 
@@ -54,6 +57,7 @@ const (
 	timerRetainOn    // Ref: kafka.TopicPartition, the last log that was shortened
 	timerDeleteFiles // Ref: []string
 	timerDeleteDir   // Ref: string
+	timerClean       // the next piece of a cleaning, or another look for a log to clean
 
 	timersZK         step.TimerKind = 40
 	timersController step.TimerKind = 50
@@ -66,7 +70,7 @@ const fetcherGenerations = 10000
 
 // Lanes implements step.Node.
 func (b *Broker) Lanes() []step.LaneSpec {
-	lanes := make([]step.LaneSpec, laneFetchers, int(laneFetchers)+maxFetcherLanes)
+	lanes := make([]step.LaneSpec, laneFetchers, int(laneCleaner)+1)
 	lanes[laneMain] = step.LaneSpec{Name: "main", Workers: 1}
 	lanes[laneRequests] = step.LaneSpec{Name: "requests", Workers: max(1, b.cfg.NumIOThreads), Serves: true}
 	lanes[laneZK] = step.LaneSpec{Name: "zookeeper", Workers: 1}
@@ -76,7 +80,7 @@ func (b *Broker) Lanes() []step.LaneSpec {
 	for i := range maxFetcherLanes {
 		lanes = append(lanes, step.LaneSpec{Name: "fetcher-" + strconv.Itoa(i), Workers: 1})
 	}
-	return lanes
+	return append(lanes, step.LaneSpec{Name: "cleaner", Workers: 1})
 }
 
 // call is a piece of work for some lane.
@@ -108,6 +112,8 @@ func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
 		return nil
 	case laneExpiration:
 		return b.expirationLane(in, out)
+	case laneCleaner:
+		return b.cleanerLane(in, out)
 	}
 	return b.fetchers.handle(in, out)
 }

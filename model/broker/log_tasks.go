@@ -32,6 +32,7 @@ func (b *Broker) startLogTasks(in *step.Input, out *step.Effects) {
 	b.schedule(out, timerFlush, first, b.cfg.LogFlushSchedulerInterval)
 	b.schedule(out, timerRetention, first, b.cfg.LogRetentionCheckInterval)
 	b.schedule(out, timerProducers, in.Now+b.cfg.ProducerExpirationCheck, b.cfg.ProducerExpirationCheck)
+	b.startCleaner(in, out)
 	for _, dir := range b.logs.MarkedForDeletion() {
 		out.SetTimer(laneScheduler, in.Now+kafka.Millis(b.cfg.LogDefaults.FileDeleteDelayMs), timerDeleteDir, 0, dir)
 	}

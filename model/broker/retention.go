@@ -9,25 +9,33 @@ import (
 )
 
 // retain deletes old segments of the logs behind after (LogManager.cleanupLogs,
-// storage 8), of whatever role. A log that is shortened ends the step; the rest
-// follows in another.
+// storage 8), of whatever role, except for compacted ones, which the cleaner looks at.
+// A log that is shortened ends the step; the rest follows in another.
 func (b *Broker) retain(in *step.Input, out *step.Effects, after kafka.TopicPartition) error {
 	return b.eachLog(in, out, after, timerRetainOn, func(r *log.Replica) (busy bool, err error) {
-		start := r.Log.LogStartOffset()
-		done, err := r.Log.DeleteOldSegments(in.Wall)
-		b.noteRetention(out, r, start, &done)
-		if err != nil || len(done.Deleted) == 0 {
-			return false, err
+		if r.Log.Config().Compact {
+			return false, nil
 		}
-		if done.Rolled {
-			b.flushRolled(out, r.TP, r.Log)
-		}
-		b.deleteLater(in, out, r.Log)
-		if h := b.topics.get(r.TP.Topic, r.TP.Partition); h != nil {
-			b.Moved(in, out, h.p, replica.MovedHW) // a parked fetch may lie below the log start now
-		}
-		return true, nil
+		return b.retainLog(in, out, r)
 	})
+}
+
+// retainLog deletes old segments of one log; shortened tells that some went.
+func (b *Broker) retainLog(in *step.Input, out *step.Effects, r *log.Replica) (shortened bool, err error) {
+	start := r.Log.LogStartOffset()
+	done, err := r.Log.DeleteOldSegments(in.Wall)
+	b.noteRetention(out, r, start, &done)
+	if err != nil || len(done.Deleted) == 0 {
+		return false, err
+	}
+	if done.Rolled {
+		b.flushRolled(out, r.TP, r.Log)
+	}
+	b.deleteLater(in, out, r.Log)
+	if h := b.topics.get(r.TP.Topic, r.TP.Partition); h != nil {
+		b.Moved(in, out, h.p, replica.MovedHW) // a parked fetch may lie below the log start now
+	}
+	return true, nil
 }
 
 // noteRetention notes what was deleted from a log that began at start.

@@ -115,6 +115,9 @@ func (b *Broker) stop(in *step.Input, out *step.Effects) error {
 			return err
 		}
 	}
+	if err := b.abandonCleaning(); err != nil {
+		return err
+	}
 	if err := b.logs.WriteHighWatermarks(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
@@ -72,6 +73,14 @@ var brokerKeys = []key[Broker]{
 	retention("log.retention.ms", "ms", "", 1, func(b *Broker) *int64 { return &b.LogDefaults.RetentionMs }),
 	number("log.retention.bytes", "bytes", "-1", -1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.RetentionBytes }),
 	cleanupPolicy("log.cleanup.policy", "delete", func(b *Broker) *string { return &b.LogDefaults.CleanupPolicy }),
+	boolean("log.cleaner.enable", "true", func(b *Broker) *bool { return &b.CleanerEnable }),
+	millis("log.cleaner.backoff.ms", "15000", 0, func(b *Broker) *kafka.Nanos { return &b.CleanerBackoff }),
+	number("log.cleaner.dedupe.buffer.size", "bytes", "134217728", 1<<20, maxInt64, func(b *Broker) *int64 { return &b.CleanerDedupeBuffer }),
+	number("log.cleaner.io.buffer.size", "bytes", "524288", 0, maxInt32, func(b *Broker) *int32 { return &b.CleanerIOBuffer }),
+	share("log.cleaner.min.cleanable.ratio", "0.5", func(b *Broker) *int64 { return &b.LogDefaults.MinCleanableRatio }),
+	number("log.cleaner.delete.retention.ms", "ms", "86400000", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.DeleteRetentionMs }),
+	number("log.cleaner.min.compaction.lag.ms", "ms", "0", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.MinCompactionLagMs }),
+	number("log.cleaner.max.compaction.lag.ms", "ms", "9223372036854775807", 1, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.MaxCompactionLagMs }),
 	number("log.segment.delete.delay.ms", "ms", "60000", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.FileDeleteDelayMs }),
 	number("message.max.bytes", "bytes", "1048588", 0, maxInt32, func(b *Broker) *int32 { return &b.LogDefaults.MaxMessageBytes }),
 	words("log.message.timestamp.type", "CreateTime", timestampTypes, func(b *Broker, v string) { b.LogDefaults.setTimestampType(v) }),
@@ -107,20 +116,51 @@ func retention[T any](name, unit, def string, scale int64, field func(*T) *int64
 	}}
 }
 
-// cleanupPolicy is a list of words, of which only delete is honoured.
+// cleanupPolicy is a list of the words delete and compact, in any order; what is kept
+// is "delete", "compact" or "compact,delete".
 func cleanupPolicy[T any](name, def string, field func(*T) *string) key[T] {
-	return key[T]{Key{Name: name, Unit: "delete", Default: def}, func(c *T, v string) error {
-		v = strings.TrimSpace(v)
+	return key[T]{Key{Name: name, Unit: "delete, compact or both with a comma", Default: def}, func(c *T, v string) error {
+		var compact, del bool
 		for _, word := range strings.Split(v, ",") {
-			switch strings.TrimSpace(word) {
+			switch word = strings.TrimSpace(word); word {
 			case "delete":
+				del = true
 			case "compact":
-				return errors.New("simkafka has no log cleaner yet: it cannot compact, only delete")
+				compact = true
 			default:
 				return fmt.Errorf("%q is neither delete nor compact", word)
 			}
 		}
-		*field(c) = "delete"
+		switch {
+		case compact && del:
+			*field(c) = CompactAndDelete
+		case compact:
+			*field(c) = Compact
+		default:
+			*field(c) = Delete
+		}
+		return nil
+	}}
+}
+
+// The values of a cleanup policy.
+const (
+	Delete           = "delete"
+	Compact          = "compact"
+	CompactAndDelete = "compact,delete"
+)
+
+// share is a number from 0 to 1, kept in millionths.
+func share[T any](name, def string, field func(*T) *int64) key[T] {
+	return key[T]{Key{Name: name, Unit: "0 to 1", Default: def}, func(c *T, v string) error {
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		switch {
+		case err != nil || f != f:
+			return fmt.Errorf("%q is not a number", v)
+		case f < 0 || f > 1:
+			return fmt.Errorf("%s is not between 0 and 1", v)
+		}
+		*field(c) = int64(f*1_000_000 + 0.5)
 		return nil
 	}}
 }

@@ -88,11 +88,25 @@ func TestRetentionHasThreeKeysAndOneUnit(t *testing.T) {
 	}
 }
 
-func TestCompactionIsRefused(t *testing.T) {
-	for _, policy := range []string{"compact", "delete,compact", "compact, delete"} {
-		_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.cleanup.policy", policy}})
-		if len(errs) != 1 || !strings.Contains(errs[0].Error(), "no log cleaner") {
-			t.Error(policy, errs)
+func TestCompactionIsTakenWithKafkasDefaults(t *testing.T) {
+	b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", nil)
+	d := &b.LogDefaults
+	if len(errs) > 0 || !b.CleanerEnable || b.CleanerBackoff != 15*kafka.Second || b.CleanerDedupeBuffer != 128<<20 || b.CleanerIOBuffer != 512<<10 ||
+		d.MinCleanableRatio != 500_000 || d.DeleteRetentionMs != 86_400_000 || d.MinCompactionLagMs != 0 || d.MaxCompactionLagMs != maxInt64 || d.CleanupPolicy != Delete {
+		t.Errorf("%+v %v", b, errs)
+	}
+	topic, errs := ParseTopic(*d, []Setting{{"min.cleanable.dirty.ratio", "0.01"}, {"delete.retention.ms", "5"}, {"min.compaction.lag.ms", "6"}, {"max.compaction.lag.ms", "7"}})
+	if len(errs) > 0 || topic.MinCleanableRatio != 10_000 || topic.DeleteRetentionMs != 5 || topic.MinCompactionLagMs != 6 || topic.MaxCompactionLagMs != 7 {
+		t.Errorf("%+v %v", topic, errs)
+	}
+	for policy, want := range map[string]string{"compact": Compact, "delete,compact": CompactAndDelete, "compact, delete": CompactAndDelete, " delete ": Delete} {
+		if b, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.cleanup.policy", policy}}); len(errs) > 0 || b.LogDefaults.CleanupPolicy != want {
+			t.Error(policy, b.LogDefaults.CleanupPolicy, errs)
+		}
+	}
+	for _, ratio := range []string{"1.1", "-0.1", "half", "NaN"} {
+		if _, errs := ParseTopic(Topic{}, []Setting{{"min.cleanable.dirty.ratio", ratio}}); len(errs) != 1 {
+			t.Error(ratio, errs)
 		}
 	}
 	for _, policy := range []string{"", "remove", "delete,"} {
@@ -100,7 +114,7 @@ func TestCompactionIsRefused(t *testing.T) {
 			t.Error(policy, errs)
 		}
 	}
-	_, errs := NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.retention.ms", "0"}})
+	_, errs = NewBroker(profile(t, "zk-3.9"), 1, "", []Setting{{"log.retention.ms", "0"}})
 	if len(errs) != 1 {
 		t.Error("retention of 0 ms", errs)
 	}

@@ -104,6 +104,10 @@ type Broker struct {
 	FlushStartOffsetCheckpoint    kafka.Nanos
 	LogInitialTaskDelay           kafka.Nanos
 	LogRetentionCheckInterval     kafka.Nanos // log.retention.check.interval.ms
+	CleanerEnable                 bool
+	CleanerBackoff                kafka.Nanos
+	CleanerDedupeBuffer           int64
+	CleanerIOBuffer               int32
 	RecoveryThreads               int
 
 	ProducerExpirationMs    int64       // producer.id.expiration.ms
@@ -125,7 +129,11 @@ type Topic struct {
 	FlushMs               int64
 	RetentionMs           int64  // -1: for ever
 	RetentionBytes        int64  // -1: without limit
-	CleanupPolicy         string // delete
+	CleanupPolicy         string // Delete, Compact or CompactAndDelete
+	MinCleanableRatio     int64  // in millionths
+	DeleteRetentionMs     int64
+	MinCompactionLagMs    int64
+	MaxCompactionLagMs    int64
 	FileDeleteDelayMs     int64
 	MaxMessageBytes       int32
 	MinInsyncReplicas     int

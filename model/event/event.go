@@ -107,6 +107,12 @@ const (
 	PositionReset // a consumer's position jumped: TP, Offset = from, Base = to, Text = reason
 	MetadataSeen  // a client adopted newer metadata for TP: Leader, LeaderEpoch
 
+	// --- the log cleaner ---
+
+	CleaningBegan  // Node, TP, Base = first dirty offset, Offset = exclusive end of what may be cleaned
+	LogCleaned     // Node, TP, Offset = exclusive end of what is clean, Size = bytes that it saved
+	CleaningFailed // Node, TP, Text: aborted, or given up until the broker starts again
+
 	NumKinds
 )
 

@@ -49,6 +49,9 @@ var names = [NumKinds]string{
 	RecordDelivered:    "record-delivered",
 	PositionReset:      "position-reset",
 	MetadataSeen:       "metadata-seen",
+	CleaningBegan:      "cleaning-began",
+	LogCleaned:         "log-cleaned",
+	CleaningFailed:     "cleaning-failed",
 }
 
 func (k Kind) String() string {

@@ -144,7 +144,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.ch.p.assignment = e.Replicas
 	case event.PartitionChanged:
 		g.partitionChanged(e)
-	case event.LeaderElected:
+	case event.LeaderElected, event.CleaningBegan, event.LogCleaned, event.CleaningFailed:
 		g.ch.p = g.partition(e.TP)
 	case event.BatchSent, event.RecordAcked, event.RecordFailed:
 		g.ch.p = g.partition(e.TP)

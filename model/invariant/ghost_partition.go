@@ -47,6 +47,8 @@ type partition struct {
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
 	elections int // changes of leader
+	// compacted: a broker has begun to compact its log.
+	compacted bool
 	// reled are the epochs that a leader led again after it had lost unsynced records:
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch

@@ -76,6 +76,7 @@ func NewSuite(setup Setup) *Suite {
 // they were noted.
 func (s *Suite) Observe(e *event.Event) {
 	s.g.observe(e)
+	s.compacted(e)
 	for _, c := range s.byKind[e.Kind] {
 		c.observe(e)
 	}
@@ -186,6 +187,10 @@ func (f *findings) full(p *partition) bool {
 
 // violate tells a story; p is nil if no partition is concerned.
 func (f *findings) violate(p *partition, format string, args ...any) {
+	if p != nil && p.compacted && comparesContents(f.name) {
+		f.suspend(p, compactedText)
+		return
+	}
 	f.violated++
 	if f.violated > perRun || p != nil && p.reports[f.id] >= perPartition {
 		return
