@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+const compactionScenario = `apiVersion: simkafka/v1
+name: compaction
+why: "What does compaction leave when brokers die and lose their power meanwhile?"
+protocol: zk-3.9
+duration: 90s
+cluster:
+  brokers: 3
+  config:
+    min.insync.replicas: 2
+    zookeeper.session.timeout.ms: 6000
+    log.cleaner.backoff.ms: 2000
+topics:
+  - {name: orders, partitions: 2, replication: 3, config: {cleanup.policy: compact, segment.bytes: 20000, min.cleanable.dirty.ratio: 0.1}}
+  - {name: plain, partitions: 1, replication: 3}
+producers:
+  - {name: p, topic: orders, rate: 100/s, size: 200B, keys: 20, config: {acks: all}}
+  - {name: q, topic: plain, rate: 20/s, size: 200B, config: {acks: all}}
+consumers:
+  - {name: c, topics: [orders, plain], config: {auto.offset.reset: earliest}}
+events:
+  - {at: 30s, kill: leader(orders/0), restart_after: 10s}
+  - {at: 60s, power_loss: leader(orders/1), restart_after: 10s}
+`
+
+// TestCompactionRunsInACluster: the cleaners are at work while brokers die; nothing
+// goes offline, the same seed gives the same run, and the result says that the records
+// of the compacted topic were not judged. Those of the other topic were.
+func TestCompactionRunsInACluster(t *testing.T) {
+	spec, err := scenarios.Load("compaction.yaml", []byte(compactionScenario), scenarios.LibrarySource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var prints []string
+	for range 2 {
+		r, err := Run(spec, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints = append(prints, r.Fingerprint)
+		if r.Verdict != outcome.Pass || len(r.Violations) > 0 || r.Settled < 0 || r.Records.Acked == 0 {
+			t.Errorf("%v %s, settled %v, %+v", r.Verdict, r.Why, r.Settled, r.Records)
+		}
+		for _, s := range r.Invariants {
+			switch {
+			case s.Name != "no-acked-loss":
+			case s.State != "suspended" || !strings.Contains(s.Note, "was compacted") || strings.Contains(s.Note, "plain"):
+				t.Errorf("%s: %s %q", s.Name, s.State, s.Note)
+			case s.Checked == 0:
+				t.Error("the records of the plain topic were not judged")
+			}
+		}
+	}
+	if prints[0] != prints[1] {
+		t.Error("one seed, two runs")
+	}
+}
