@@ -46,6 +46,13 @@ func (l *loader) event(n *yaml.Node) {
 	case t.Every == 0 && (t.From > 0 || t.Times > 0):
 		l.errorAt(n, "from and times belong to every")
 	}
+	if t.On == nil && t.Disk == nil && e.p.Fault != nil {
+		for _, s := range e.p.Fault.Selectors() {
+			if s.Role == faults.Subject {
+				l.errorAt(n, "$node is the node of a triggering event: this event has none; use when or on_disk")
+			}
+		}
+	}
 	l.spec.Events = append(l.spec.Events, e.p)
 	l.later = append(l.later, func() {
 		first := max(t.At, t.From)
@@ -93,7 +100,11 @@ func (e *entry) checkTimes(n *yaml.Node) {
 	if e.p.Fault == nil {
 		return
 	}
-	switch e.p.Fault.(type) {
+	switch f := e.p.Fault.(type) {
+	case faults.Clock:
+		if f.Jump && e.p.For > 0 || e.p.RestartAfter > 0 {
+			e.l.errorAt(n, "%s takes no %s", f.Word(), map[bool]string{true: "for: the clock stays where it jumped to", false: "restart_after"}[f.Jump && e.p.For > 0])
+		}
 	case faults.Kill, faults.PowerLoss, faults.Stop:
 		if e.p.For > 0 {
 			e.l.errorAt(n, "%s takes restart_after, not for", e.p.Fault.Word())

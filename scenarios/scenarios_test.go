@@ -117,6 +117,8 @@ func TestBadInputIsAnErrorAtItsPlace(t *testing.T) {
 		{"range outside chaos", "restart_after: 5s", "restart_after: 5s..9s", "18:54", "in chaos only"},
 		{"name of the cluster", "name: p,", "name: broker-1,", "14:12", "belongs to the cluster"},
 		{"no text", "racks: [a, b, c]", "racks:", "7:9", "not empty"},
+		{"node without event", "kill: leader(orders/0), restart_after: 5s", "kill: $node", "18:5", "use when or on_disk"},
+		{"for with a jump", "kill: leader(orders/0), restart_after: 5s", "for: 5s, clock_jump: {node: broker-1, by: 1h}", "18:5", "stays where it jumped"},
 		{"tab", "  brokers: 3", "\tbrokers: 3", "6:1", "character"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)

@@ -74,9 +74,10 @@ type Cluster struct {
 	suite   *invariant.Suite
 	collect *measure.Collector
 
-	start     kafka.Nanos // when the workload begins
-	readBack  int64
-	topicConf []config.Topic // by topic of the spec
+	start      kafka.Nanos // when the workload begins
+	readBack   int64
+	topicConf  []config.Topic // by topic of the spec
+	idleFaults []string       // disk errors that no operation met
 }
 
 // Run builds and runs a scenario. An error means that the scenario cannot be run;

@@ -154,7 +154,7 @@ func (c *Cluster) newDisk(name string) *disk {
 
 func (c *Cluster) bootBroker(h *brokerHost) {
 	h.process = broker.New(broker.Params{
-		Config: h.cfg, FS: h.disk.Disk, DataDir: "data", ClusterID: clusterID,
+		Config: h.cfg, FS: h.disk.Disk, DataDir: dataDir, ClusterID: clusterID,
 		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(),
 	})
 	c.k.Boot(h.id, h.process, h.disk)
@@ -164,6 +164,10 @@ func (c *Cluster) bootBroker(h *brokerHost) {
 		}
 	}
 }
+
+// dataDir is where a broker's disk has its log directory. File patterns of
+// scenarios begin below it: orders-0/*.log.
+const dataDir = "data"
 
 // clusterID is what /cluster/id holds; Kafka draws one, here all clusters share it.
 const clusterID = "c2lta2Fma2EtY2x1c3Rlcg"

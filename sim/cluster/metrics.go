@@ -22,7 +22,7 @@ func evaluate(list []scenarios.Metric, r *outcome.Result) []outcome.MetricResult
 		case v == nothingMeasured:
 			text, held = "not measured: nothing happened then", false
 		case isTime:
-			text = kafka.Nanos(v).String()
+			text = readable(kafka.Nanos(v))
 		}
 		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Held: held, Line: m.Line})
 	}
@@ -32,6 +32,18 @@ func evaluate(list []scenarios.Metric, r *outcome.Result) []outcome.MetricResult
 // nothingMeasured is the latency of a phase or time range without one sample. No
 // comparison with it holds: an expectation about nothing would otherwise pass.
 const nothingMeasured = -1
+
+// readable prints a duration with three digits after the point of a fitting unit.
+func readable(d kafka.Nanos) string {
+	unit, name := kafka.Microsecond, "us"
+	switch {
+	case d >= kafka.Second:
+		unit, name = kafka.Second, "s"
+	case d >= kafka.Millisecond:
+		unit, name = kafka.Millisecond, "ms"
+	}
+	return fmt.Sprintf("%d.%03d%s", d/unit, d%unit*1000/unit, name)
+}
 
 func compare(v int64, op string, w int64) bool {
 	switch op {

@@ -188,7 +188,7 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 		if t == nil || f.fired > 0 || t.Op != op.Kind.String() || p.c.k.Now() < t.After {
 			continue
 		}
-		if !simdisk.MatchName(t.Match, op.Name) || !p.selects(t.Node, actor, i) {
+		if !simdisk.MatchName(t.Match, strings.TrimPrefix(op.Name, dataDir+"/")) || !p.selects(t.Node, actor, i) {
 			continue
 		}
 		if f.seen++; f.seen != max(t.Nth, 1) {
@@ -224,6 +224,7 @@ func (p *plan) selects(s faults.Selector, actor string, i int) bool {
 // unfired lists faults that never found their moment, for warnings.
 func (p *plan) unfired() []string {
 	out := p.problem
+	out = append(out, p.c.idleFaults...)
 	for i := range p.faults {
 		if f := &p.faults[i]; f.fired == 0 {
 			out = append(out, fmt.Sprintf("fault %d (%s) never fired: its trigger was not met", i+1, f.Fault))

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/faults/point"
@@ -199,10 +200,24 @@ func (c *Cluster) FailDisk(actor string, f faults.DiskError) func() {
 		}
 	}
 	m := simdisk.Match{Ops: simdisk.OpsOf(kinds...), Pattern: f.Match, Nth: uint64(f.Nth)}
-	if f.DropDirty {
-		return c.inject(actor, simdisk.SyncDrop{Match: m})
+	if strings.Contains(m.Pattern, "/") {
+		m.Pattern = dataDir + "/" + m.Pattern
 	}
-	return c.inject(actor, simdisk.IOError{Match: m})
+	var fault simdisk.Fault = simdisk.IOError{Match: m}
+	if f.DropDirty {
+		fault = simdisk.SyncDrop{Match: m}
+	}
+	h := c.names[actor]
+	if h == nil || h.disk == nil {
+		return func() {}
+	}
+	id := h.disk.Inject(fault)
+	return func() {
+		if h.disk.Selected(id) == 0 {
+			c.idleFaults = append(c.idleFaults, fmt.Sprintf("disk_error on %s met no %s of %q: nothing failed", actor, f.Op, f.Match))
+		}
+		h.disk.Heal(id)
+	}
 }
 
 // FillDisk implements faults.Target.

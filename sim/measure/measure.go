@@ -145,6 +145,9 @@ func (c *Collector) node(e *event.Event, up bool) {
 				c.nodes[i].registered = false
 			}
 			c.parts.nodeChanged(c.nodes[i].id, up, e.Time)
+			if e.Kind == event.NodeBooted {
+				c.parts.booted(c.nodes[i].id, e.Time)
+			}
 			return
 		}
 	}
@@ -188,10 +191,13 @@ func (c *Collector) Close(at kafka.Nanos) {
 	c.closed = at
 }
 
-// wholeness tells the phases whether every node is up and every partition has
-// its leader and full ISR.
+// wholeness tells the phases whether every node is up and registered, every
+// partition has its leader and full ISR, and no record waits.
 func (c *Collector) wholeness(at kafka.Nanos) {
-	whole := c.parts.whole()
+	if c.closed >= 0 {
+		return
+	}
+	whole := c.parts.whole() && !c.parts.stuck(at)
 	for _, n := range c.nodes {
 		whole = whole && n.up && n.registered
 	}
@@ -213,9 +219,14 @@ func (c *Collector) sent(e *event.Event) {
 
 func (c *Collector) acked(e *event.Event) {
 	c.records.Acked += int64(e.Count)
-	c.parts.get(e.TP).acked(e.Created, e.Time)
+	x := c.parts.get(e.TP)
+	outages := len(x.out.Outages)
+	x.acked(e.Created, e.Time)
 	if c.closed >= 0 {
 		return
+	}
+	if len(x.out.Outages) > outages {
+		c.wholeness(e.Time) // the last record that waited may have been this one
 	}
 	d := e.Time - e.Created
 	c.phases.produced(e.Created, d, int64(e.Count), int64(e.Size))

@@ -129,6 +129,42 @@ func TestPhaseDuringLastsUntilTheBrokerIsRegistered(t *testing.T) {
 	}
 }
 
+// Producers that are still stuck when the ISR is full keep the phase "during".
+func TestPhaseDuringLastsUntilRecordsFlow(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s})
+	for _, e := range story() {
+		if e.Kind != event.RecordAcked || e.Time < 17*s {
+			c.Observe(&e)
+		}
+	}
+	c.Observe(&event.Event{Time: 28 * s, Kind: event.RecordAcked, TP: tp, Count: 1, Created: 10*s + 1})
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if len(r.Phases) != 3 || r.Phases[1].To != 28*s {
+		t.Errorf("%+v", r.Phases)
+	}
+}
+
+// A leader that is back before its session expired has not taken office again.
+func TestRebootedLeaderIsNotInOffice(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s})
+	for _, e := range story() {
+		if e.Time >= 16*s {
+			break
+		}
+		c.Observe(&e)
+	}
+	c.Observe(&event.Event{Time: 12 * s, Kind: event.NodeBooted, Actor: "broker-1"})
+	c.Observe(&event.Event{Time: 16 * s, Kind: event.BecameLeader, Node: 1, TP: tp})
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if r.Partitions[0].Leaderless != 6*s {
+		t.Errorf("leaderless %s", r.Partitions[0].Leaderless)
+	}
+}
+
 func TestOutageIsTheTimeThatRecordsWaited(t *testing.T) {
 	p := measured().Partitions[0]
 	if len(p.Outages) != 1 || p.Outages[0] != (outcome.Interval{From: 10*s + 1, To: 18*s + 1}) || p.Unavailable != 8*s {

@@ -96,6 +96,27 @@ func (p *partitions) nodeChanged(id kafka.NodeID, up bool, at kafka.Nanos) {
 	}
 }
 
+// booted: a new process leads nothing until it takes office.
+func (p *partitions) booted(id kafka.NodeID, at kafka.Nanos) {
+	for _, x := range p.list {
+		if x.out.Leader == id {
+			x.installed = kafka.NoLeaderEpoch
+			p.office(x, at)
+			p.judge(x)
+		}
+	}
+}
+
+// stuck reports whether records of some partition wait for longer than an outage.
+func (p *partitions) stuck(at kafka.Nanos) bool {
+	for _, x := range p.list {
+		if x.since >= 0 && at-max(x.since, x.lastAck) > outcome.OutageThreshold {
+			return true
+		}
+	}
+	return false
+}
+
 // office keeps the time without a living leader that has taken office.
 func (p *partitions) office(x *partition, at kafka.Nanos) {
 	without := x.out.Leader == kafka.NoNode || x.installed < x.out.LeaderEpoch || slices.Contains(p.down, x.out.Leader)

@@ -178,6 +178,17 @@ func (d *Disk) Inject(f Fault) FaultID {
 	return in.id
 }
 
+// Selected counts the operations that a fault's conditions chose so far, those
+// before its Nth included.
+func (d *Disk) Selected(id FaultID) uint64 {
+	for i := range d.faults {
+		if d.faults[i].id == id {
+			return d.faults[i].seen
+		}
+	}
+	return 0
+}
+
 // Heal ends a fault and reports whether it was there.
 func (d *Disk) Heal(id FaultID) bool {
 	for i := range d.faults {
