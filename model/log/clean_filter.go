@@ -1,6 +1,8 @@
 package log
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
 )
@@ -16,8 +18,9 @@ type cleanFilter struct {
 	now       kafka.TimestampMs
 	horizon   kafka.TimestampMs // for batches that get one now
 
-	it record.Iterator
-	bd record.Builder
+	it   record.Iterator
+	bd   record.Builder
+	kept []record.Record // of the batch at hand; their bytes are its own or the iterator's
 }
 
 // filter is what stays of b: b itself, a thinner batch, a header without records, or
@@ -33,40 +36,44 @@ func (f *cleanFilter) filter(b record.Batch) (record.Batch, error) {
 	if b.IsControl() {
 		discard = canDiscard && hasHorizon && horizon <= f.now
 	}
-	kept, tombstones := int32(0), false
+	f.kept = f.kept[:0]
+	tombstones := false
 	if !discard {
-		if kept, tombstones, err = f.count(b, horizon, hasHorizon); err != nil {
+		if tombstones, err = f.collect(b, hasHorizon && f.now >= horizon); err != nil {
 			return nil, err
 		}
 	}
 	stamp := (tombstones || canDiscard && b.IsControl()) && !hasHorizon
 	switch {
-	case kept == 0 && f.keepsHeader(b):
+	case len(f.kept) == 0 && f.keepsHeader(b):
 		return b.EmptyBatch(), nil
-	case kept == 0:
+	case len(f.kept) == 0:
 		return nil, nil
-	case kept == b.Count() && !stamp:
+	case len(f.kept) == int(b.Count()) && !stamp:
 		return b, nil
 	}
 	return f.rebuild(b, stamp)
 }
 
-// count tells how many records of b stay, and whether a tombstone is among them.
-func (f *cleanFilter) count(b record.Batch, horizon kafka.TimestampMs, hasHorizon bool) (kept int32, tombstones bool, err error) {
-	if b.IsControl() {
-		return b.Count(), false, nil
-	}
-	expired := hasHorizon && f.now >= horizon
+// collect finds the records of b that stay, and whether a tombstone is among them.
+// expired: the batch's tombstones may go.
+func (f *cleanFilter) collect(b record.Batch, expired bool) (tombstones bool, err error) {
+	control := b.IsControl()
 	for f.it.Reset(b); f.it.Next(); {
-		if r := f.it.Record(); f.keeps(r, expired) {
-			kept++
-			tombstones = tombstones || r.Value == nil
+		r := f.it.Record()
+		if !control && !f.keeps(r, expired) {
+			continue
 		}
+		f.kept = append(f.kept, *r)
+		if r.Headers != nil { // the iterator uses the slice again
+			f.kept[len(f.kept)-1].Headers = slices.Clone(r.Headers)
+		}
+		tombstones = tombstones || r.Value == nil
 	}
-	return kept, tombstones, f.it.Err()
+	return tombstones, f.it.Err()
 }
 
-// keeps decides on a record of a data batch. expired: the batch's tombstones may go.
+// keeps decides on a record of a data batch.
 func (f *cleanFilter) keeps(r *record.Record, expired bool) bool {
 	switch {
 	case r.Offset > f.offsets.latest:
@@ -103,19 +110,13 @@ func (f *cleanFilter) isLastOfProducer(b record.Batch) bool {
 
 // rebuild is b with the records that stay. With stamp it gets a delete horizon.
 func (f *cleanFilter) rebuild(b record.Batch, stamp bool) (record.Batch, error) {
-	horizon, hasHorizon := b.DeleteHorizon()
-	expired := hasHorizon && f.now >= horizon
 	f.bd.ResetLike(b)
 	if stamp {
 		f.bd.SetDeleteHorizon(f.horizon)
 	}
-	for f.it.Reset(b); f.it.Next(); {
-		if r := f.it.Record(); b.IsControl() || f.keeps(r, expired) {
-			f.bd.AppendAt(r.Offset, r.Timestamp, r.Key, r.Value, r.Headers)
-		}
-	}
-	if err := f.it.Err(); err != nil {
-		return nil, err
+	for i := range f.kept {
+		r := &f.kept[i]
+		f.bd.AppendAt(r.Offset, r.Timestamp, r.Key, r.Value, r.Headers)
 	}
 	f.bd.KeepLastOffset(b.LastOffset())
 	return f.bd.Build()

@@ -17,7 +17,7 @@ func compactConfig() *Config {
 	return c
 }
 
-// kv is a record of a test: "k=v", or "k" for a tombstone.
+// keyedBatch has records "k=v", or "k" for a tombstone. Those of the key d have headers.
 func keyedBatch(t testingT, o record.BatchOptions, ts kafka.TimestampMs, records ...string) record.Batch {
 	t.Helper()
 	var bd record.Builder
@@ -28,7 +28,11 @@ func keyedBatch(t testingT, o record.BatchOptions, ts kafka.TimestampMs, records
 		if !found {
 			v = nil
 		}
-		bd.Append(ts, []byte(key), v, nil)
+		var headers []record.Header
+		if key == "d" {
+			headers = []record.Header{{Key: "value was", Value: v}, {Key: "null"}}
+		}
+		bd.Append(ts, []byte(key), v, headers)
 	}
 	b, err := bd.Build()
 	check(t, err)

@@ -128,7 +128,7 @@ func (r *cleanRun) verify() {
 		if there {
 			g := got[i]
 			i++
-			if string(g.Key) != string(w.Key) || string(g.Value) != string(w.Value) || (g.Value == nil) != (w.Value == nil) || g.Timestamp != w.Timestamp {
+			if string(g.Key) != string(w.Key) || string(g.Value) != string(w.Value) || (g.Value == nil) != (w.Value == nil) || g.Timestamp != w.Timestamp || fmt.Sprint(g.Headers) != fmt.Sprint(w.Headers) {
 				r.Fatalf("offset %d has changed: %v, was %v", w.Offset, g, w)
 			}
 			if w.Value == nil && w.Offset < end && r.stamp[w.Offset] == 0 {
