@@ -21,13 +21,31 @@ type cleaner struct {
 	// uncleanable are logs with a batch that could not be read; they are left alone
 	// until the broker starts again.
 	uncleanable []*log.Log
+	started     kafka.Nanos // when the thread began to look for logs, if it may
+	awake       bool        // its timer is armed
 }
 
 // startCleaner begins the thread, unless log.cleaner.enable is false.
 func (b *Broker) startCleaner(in *step.Input, out *step.Effects) {
-	if b.cfg.CleanerEnable {
-		out.SetTimer(laneCleaner, in.Now, timerClean, 0, nil)
+	b.cleaner.started = in.Now
+	b.wakeCleaner(in, out)
+}
+
+// wakeCleaner arms the thread's timer when there is a compacted log: without one it
+// has nothing to look at. Its looks stay log.cleaner.backoff.ms apart from its start
+// on, as if it had looked all the time.
+func (b *Broker) wakeCleaner(in *step.Input, out *step.Effects) {
+	c := &b.cleaner
+	compacted := func(r log.Replica) bool { return r.Log.Config().Compact }
+	if c.awake || !b.cfg.CleanerEnable || !slices.ContainsFunc(b.logs.Replicas(), compacted) {
+		return
 	}
+	c.awake = true
+	at := in.Now
+	if every := b.cfg.CleanerBackoff; every > 0 && every < kafka.Forever {
+		at = c.started + (in.Now-c.started+every-1)/every*every
+	}
+	out.SetTimer(laneCleaner, at, timerClean, 0, nil)
 }
 
 // cleanerLane does one bounded piece of a cleaning, or looks for a log to clean.

@@ -51,6 +51,7 @@ func (b *Broker) newConfigChanges(in *step.Input, out *step.Effects, names []str
 func (b *Broker) reloadTopic(in *step.Input, out *step.Effects, name string) {
 	b.ask(in, out, topicConfigReads([]string{name}), func(in *step.Input, out *step.Effects, results [][]zookeeper.Result) error {
 		t := b.topics.configure(name, &results[0][0])
+		b.wakeCleaner(in, out)
 		if t.settings.UncleanLeaderElection && b.controller.IsActive() {
 			b.controller.UncleanElectionEnabled(in, out, name)
 		}

@@ -74,6 +74,7 @@ func (b *Broker) openLog(in *step.Input, out *step.Effects, h *hosted) (*log.Log
 	l, err := b.logs.Create(h.p.TP, h.p.TopicID, in.Wall)
 	if err == nil {
 		b.noteLoaded(out, h.p.TP, l, false)
+		b.wakeCleaner(in, out)
 	}
 	return l, err
 }
