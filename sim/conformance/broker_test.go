@@ -1,14 +1,19 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
-// cluster is one real broker with its ZooKeeper or its own controller, on loopback.
-type cluster struct {
+// realBroker is one real broker with its ZooKeeper or its own controller, on loopback.
+type realBroker struct {
 	t      *testing.T
 	r      release
 	dir    string
@@ -20,11 +25,11 @@ type cluster struct {
 	driver *driver
 }
 
-// newCluster prepares a cluster in a directory of its own; nothing runs yet. extra
+// newRealBroker prepares a cluster in a directory of its own; nothing runs yet. extra
 // are lines of its server.properties.
-func newCluster(t *testing.T, r release, extra ...string) *cluster {
+func newRealBroker(t *testing.T, r release, extra ...string) *realBroker {
 	t.Helper()
-	c := &cluster{t: t, r: r, dir: t.TempDir(), port: freePort(t), other: freePort(t), extra: extra}
+	c := &realBroker{t: t, r: r, dir: t.TempDir(), port: freePort(t), other: freePort(t), extra: extra}
 	writeText(t, c.properties(), c.settings())
 	if r.kraft {
 		c.tool("kafka.tools.StorageTool", "format", "-t", "c2lta2Fma2Etc2lta2Fmaw", "-c", c.properties())
@@ -37,12 +42,12 @@ func newCluster(t *testing.T, r release, extra ...string) *cluster {
 	return c
 }
 
-func (c *cluster) properties() string { return filepath.Join(c.dir, "server.properties") }
+func (c *realBroker) properties() string { return filepath.Join(c.dir, "server.properties") }
 
 // data is the broker's log directory.
-func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *realBroker) data() string { return filepath.Join(c.dir, "data") }
 
-func (c *cluster) settings() string {
+func (c *realBroker) settings() string {
 	lines := []string{
 		"log.dirs=" + c.data(),
 		"auto.create.topics.enable=false",
@@ -77,7 +82,7 @@ func (c *cluster) settings() string {
 }
 
 // tool runs one of Kafka's programs to its end and returns what it printed.
-func (c *cluster) tool(main string, args ...string) string {
+func (c *realBroker) tool(main string, args ...string) string {
 	c.t.Helper()
 	out, err := c.r.java(c.t, "128m", main, args...).CombinedOutput()
 	if err != nil {
@@ -86,23 +91,37 @@ func (c *cluster) tool(main string, args ...string) string {
 	return string(out)
 }
 
+// readyWithin bounds a start, recovery included.
+const readyWithin = 3 * time.Minute
+
 // start starts the broker and waits until it serves.
-func (c *cluster) start() {
+func (c *realBroker) start() {
+	c.t.Helper()
+	if !c.tryStart() {
+		c.t.Fatalf("the broker does not serve:\n%s", c.broker.tail())
+	}
+}
+
+// tryStart is start for a broker that may end at once.
+func (c *realBroker) tryStart() bool {
 	c.t.Helper()
 	c.broker = startProcess(c.t, "the broker", filepath.Join(c.dir, "broker.out"),
 		c.r.java(c.t, "256m", "kafka.Kafka", c.properties()))
 	if c.driver == nil {
 		c.driver = startDriver(c.t, c.r, c.dir, loopback(c.port))
 	}
-	if _, err := c.driver.try("ready"); err != nil {
-		c.t.Fatalf("the broker does not serve: %v\n%s", err, c.broker.tail())
+	for deadline := time.Now().Add(readyWithin); time.Now().Before(deadline) && !c.broker.ended(); {
+		if _, err := c.driver.try("ready"); err == nil {
+			return true
+		}
 	}
+	return false
 }
 
 // raiseEpochs gives topics of a ZooKeeper cluster whose broker is down another leader
 // epoch. Its controller would not do so, since the leader that comes back is the one
 // that the state names; a KRaft controller does it by itself.
-func (c *cluster) raiseEpochs(epoch int, topics []string) {
+func (c *realBroker) raiseEpochs(epoch int, topics []string) {
 	c.t.Helper()
 	if c.r.kraft {
 		return
@@ -118,5 +137,30 @@ func (c *cluster) raiseEpochs(epoch int, topics []string) {
 	}
 }
 
-func (c *cluster) stop() { c.broker.stop() }
-func (c *cluster) kill() { c.broker.kill() }
+func (c *realBroker) stop() { c.broker.stop() }
+func (c *realBroker) kill() { c.broker.kill() }
+
+// create makes a topic and returns its id.
+func (c *realBroker) create(topic goldenTopic) string {
+	c.t.Helper()
+	words := []string{"create", topic.Name, "1"}
+	for k, v := range topic.Settings {
+		words = append(words, k+"="+v)
+	}
+	return c.driver.do(words...).words
+}
+
+// records are what a consumer sees of a topic. last is the offset after its last
+// record, which a log that ends in a hole does not tell the consumer.
+func (c *realBroker) records(topic string, last kafka.Offset) []goldenRecord {
+	c.t.Helper()
+	var out []goldenRecord
+	for _, line := range c.driver.do("consume", topic, strconv.FormatInt(int64(last), 10)).lines {
+		var r goldenRecord
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			c.t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}

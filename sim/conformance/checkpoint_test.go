@@ -52,7 +52,7 @@ func TestCheckpointsAfterACleanStopAreKafkas(t *testing.T) {
 		m := readManifest(t, r)
 		fs := vfstest.NewMem()
 		copyIn(t, filepath.Join(r.golden(), cleanDir), fs, "data")
-		stopClean(t, load(t, fs, "data", m.configs(t)))
+		stopClean(t, load(t, fs, "data", m.configs(t), clockOf(t, r)), 0)
 		for _, name := range []string{log.HighWatermarkCheckpoint, log.RecoveryPointCheckpoint, log.LogStartOffsetCheckpoint} {
 			want, err := os.ReadFile(filepath.Join(r.golden(), cleanDir, name))
 			check(t, err)

@@ -30,7 +30,7 @@ func TestGenerateGoldens(t *testing.T) {
 	}
 	eachRelease(t, func(t *testing.T, r release) {
 		needKafka(t, r)
-		g := &generator{c: newCluster(t, r, quietSettings...), m: manifest{
+		g := &generator{c: newRealBroker(t, r, quietSettings...), m: manifest{
 			Kafka: r.version, Java: javaVersion(t), KRaft: r.kraft, Broker: quietSettings, Topics: goldenTopics(r),
 		}}
 		g.run()
@@ -39,7 +39,7 @@ func TestGenerateGoldens(t *testing.T) {
 
 // generator lives the lives of the broker.
 type generator struct {
-	c *cluster
+	c *realBroker
 	w *workload
 	m manifest
 }
@@ -80,12 +80,7 @@ func (g *generator) run() {
 
 func (g *generator) createTopics() {
 	for i := range g.m.Topics {
-		topic := &g.m.Topics[i]
-		words := []string{"create", topic.Name, "1"}
-		for k, v := range topic.Settings {
-			words = append(words, k+"="+v)
-		}
-		topic.ID = g.c.driver.do(words...).words
+		g.m.Topics[i].ID = g.c.create(g.m.Topics[i])
 	}
 }
 

@@ -17,7 +17,7 @@ type process struct {
 	t    *testing.T
 	name string
 	cmd  *exec.Cmd
-	done chan error
+	done chan struct{} // closed when it has ended
 	log  string
 }
 
@@ -35,10 +35,23 @@ func startProcess(t *testing.T, name, logFile string, cmd *exec.Cmd) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	p := &process{t: t, name: name, cmd: cmd, done: make(chan error, 1), log: logFile}
-	go func() { p.done <- cmd.Wait() }()
+	p := &process{t: t, name: name, cmd: cmd, done: make(chan struct{}), log: logFile}
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+	}()
 	t.Cleanup(p.kill)
 	return p
+}
+
+// ended reports whether it has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // stop ends it with SIGTERM and waits for it.

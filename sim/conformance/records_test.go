@@ -92,8 +92,9 @@ func decodeAll(t *testing.T, path string, seen map[record.Codec]int) {
 	}
 }
 
-// decoded are a topic's records, in the form of the golden ones. Committed is worked
-// out from the markers in the slow, obvious way.
+// decoded are a topic's records, in the form of the golden ones. Like a consumer it
+// passes over offsets that it has seen, which a power failure may bring back. Committed
+// is worked out from the markers in the slow, obvious way.
 func decoded(t testing.TB, topic string, batches []record.Batch, start int64) []goldenRecord {
 	t.Helper()
 	var out []goldenRecord
@@ -105,6 +106,7 @@ func decoded(t testing.TB, topic string, batches []record.Batch, start int64) []
 			if b.IsControl() || int64(rec.Offset) < start {
 				continue
 			}
+			start = int64(rec.Offset) + 1
 			g := goldenRecord{
 				Topic: topic, Offset: int64(rec.Offset), Timestamp: int64(rec.Timestamp), Type: b.TimestampType().String(),
 				Epoch: int32(b.PartitionLeaderEpoch()), Key: hexOf(rec.Key), Value: hexOf(rec.Value),
@@ -171,25 +173,31 @@ func TestRecordsAreThoseThatKafkasConsumerSaw(t *testing.T) {
 	})
 }
 
+// sameRecords compares records in order and tells the first that differs.
 func sameRecords(t testing.TB, what string, got, want []goldenRecord) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d records, want %d", what, len(got), len(want))
-		return
-	}
-	for i := range want {
-		if !reflect.DeepEqual(got[i], want[i]) {
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i == len(got):
+			t.Errorf("%s: %d records, want %d; the next is %s", what, len(got), len(want), want[i])
+		case i == len(want):
+			t.Errorf("%s: %d records, want %d; the next is %s", what, len(got), len(want), got[i])
+		case !reflect.DeepEqual(got[i], want[i]):
 			t.Errorf("%s: record %d is %s, want %s", what, i, got[i], want[i])
+		default:
+			continue
 		}
+		return
 	}
 }
 
-// readAll reads a log from its start to its end, little by little, as fetches do.
-func readAll(t testing.TB, l *log.Log) []record.Batch {
+// readAll reads a log from its start to its end, as a consumer does that fetches up to
+// maxBytes at once.
+func readAll(t testing.TB, l *log.Log, maxBytes int) []record.Batch {
 	t.Helper()
 	var out []record.Batch
 	for at := l.LogStartOffset(); at < l.LogEndOffset(); {
-		info, err := l.Read(at, 300, l.LogEndOffset(), true)
+		info, err := l.Read(at, maxBytes, l.LogEndOffset(), true)
 		check(t, err)
 		before := at
 		for rest := info.Records; ; {
@@ -204,6 +212,52 @@ func readAll(t testing.TB, l *log.Log) []record.Batch {
 		if at == before { // compaction has taken all that followed
 			return out
 		}
+	}
+	return out
+}
+
+// consumed are the records of a log as a consumer with both isolation levels gets them:
+// what read_committed skips is learned as a real consumer learns it, from the last
+// stable offset and the aborted transactions of each fetch.
+func consumed(t testing.TB, topic string, l *log.Log, maxBytes int) []goldenRecord {
+	t.Helper()
+	l.SetHighWatermark(l.LogEndOffset())
+	out := decoded(t, topic, readAll(t, l, maxBytes), int64(l.LogStartOffset()))
+	committed := make(map[int64]bool)
+	aborting := make(map[int64]bool) // producers
+	for at := l.LogStartOffset(); at < l.LastStableOffset(); {
+		info, err := l.Read(at, maxBytes, l.LastStableOffset(), true)
+		check(t, err)
+		aborted, err := l.AbortedTransactions(nil, at, &info)
+		check(t, err)
+		before := at
+		for rest := info.Records; ; {
+			b, next, err := record.Next(rest)
+			if errors.Is(err, io.EOF) || errors.Is(err, record.ErrIncomplete) {
+				break
+			}
+			check(t, err)
+			for _, a := range aborted {
+				if a.FirstOffset <= b.LastOffset() && a.LastOffset > b.LastOffset() {
+					aborting[a.ProducerID] = true
+				}
+			}
+			if marker, ok, _ := b.ParseMarker(); ok && !marker.Commit {
+				delete(aborting, b.ProducerID())
+			}
+			records, err := b.Records(nil)
+			check(t, err)
+			for _, rec := range records {
+				committed[int64(rec.Offset)] = !(b.IsTransactional() && aborting[b.ProducerID()])
+			}
+			at, rest = b.NextOffset(), next
+		}
+		if at == before {
+			break
+		}
+	}
+	for i := range out {
+		out[i].Committed = committed[out[i].Offset]
 	}
 	return out
 }

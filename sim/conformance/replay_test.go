@@ -23,6 +23,7 @@ type replay struct {
 	fs    vfs.FS
 	topic goldenTopic
 	cfg   *log.Config
+	now   kafka.TimestampMs // of the starts
 	log   *log.Log
 	// asLeader sends the batches through the leader's validation where that can
 	// give the same bytes.
@@ -39,7 +40,7 @@ func TestReplayedHistoryLeavesKafkasBytes(t *testing.T) {
 			}
 			golden := filepath.Join(r.golden(), cleanDir, topic.Name+"-0")
 			for _, asLeader := range []bool{true, false} {
-				p := &replay{t: t, fs: vfstest.NewMem(), topic: topic, cfg: topic.logConfig(t), asLeader: asLeader}
+				p := &replay{t: t, fs: vfstest.NewMem(), topic: topic, cfg: topic.logConfig(t), now: clockOf(t, r), asLeader: asLeader}
 				p.live(lives, batchesIn(t, golden))
 				sameFiles(t, p.fs, p.dir(), golden)
 			}
@@ -63,7 +64,7 @@ func TestReplayOfAnotherHistoryDiffers(t *testing.T) {
 			name, _, _ := strings.Cut(what, " ")
 			topic := m.topic(name)
 			golden := filepath.Join(r.golden(), cleanDir, name+"-0")
-			p := &replay{t: t, fs: vfstest.NewMem(), topic: topic, cfg: topic.logConfig(t)}
+			p := &replay{t: t, fs: vfstest.NewMem(), topic: topic, cfg: topic.logConfig(t), now: clockOf(t, r)}
 			lives := change(p)
 			end := kafka.Offset(lives[len(lives)-1].End[name].End)
 			p.live(lives, slices.DeleteFunc(batchesIn(t, golden), func(b record.Batch) bool { return b.BaseOffset() >= end }))
@@ -81,7 +82,7 @@ func (p *replay) live(lives []life, batches []record.Batch) {
 	start := int64(0)
 	for i, l := range lives {
 		var err error
-		p.log, err = log.OpenNow(p.fs, p.dir(), p.cfg, log.OpenParams{RecoveryPoint: recoveryPoint, LogStart: kafka.Offset(start), Clean: true})
+		p.log, err = log.OpenNow(p.fs, p.dir(), p.cfg, log.OpenParams{RecoveryPoint: recoveryPoint, LogStart: kafka.Offset(start), Clean: true, Now: p.now})
 		check(p.t, err)
 		if i == 0 {
 			check(p.t, log.WriteTopicID(p.fs, p.dir(), topicID(p.t, p.topic.ID)))
@@ -122,9 +123,6 @@ func (p *replay) append(b record.Batch) {
 		p.t.Fatal(err)
 	}
 	p.log.SetHighWatermark(p.log.LogEndOffset())
-	if job, ok := p.log.PendingFlush(); ok {
-		check(p.t, p.log.FlushDone(job, nil))
-	}
 }
 
 // asProduced is the batch as a client sent it, of a topic that keeps its codec.

@@ -60,8 +60,8 @@ public final class Driver {
                 return producers.batch(words[1], words[2], List.of(words).subList(3, words.length));
             case "close": // producer
                 return producers.close(words[1]);
-            case "consume": // topic
-                return reader.consume(words[1], out);
+            case "consume": // topic, and optionally the offset after its last record
+                return reader.consume(words[1], words.length > 2 ? Long.parseLong(words[2]) : Long.MAX_VALUE, out);
             default:
                 throw new IllegalArgumentException("no such command: " + words[0]);
         }

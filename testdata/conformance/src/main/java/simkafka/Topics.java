@@ -7,12 +7,14 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RetriableException;
 
 /** Topics of one partition. */
 final class Topics {
@@ -35,18 +37,9 @@ final class Topics {
         return admin;
     }
 
-    /** Waits until a broker answers; tells the cluster's id. */
+    /** Waits some seconds for a broker to answer; tells the cluster's id. */
     String ready() throws Exception {
-        long deadline = System.currentTimeMillis() + READY_WITHIN_MS;
-        while (true) {
-            try {
-                return admin().describeCluster().clusterId().get();
-            } catch (ExecutionException e) {
-                if (System.currentTimeMillis() > deadline) {
-                    throw e;
-                }
-            }
-        }
+        return admin().describeCluster(new DescribeClusterOptions().timeoutMs(4000)).clusterId().get();
     }
 
     /** Tells the topic's id. */
@@ -69,9 +62,20 @@ final class Topics {
         return first.offset() + " " + end.offset() + " " + end.leaderEpoch().orElse(-1);
     }
 
+    /** A broker that has just started may not know its topics yet. */
     private ListOffsetsResultInfo list(String topic, OffsetSpec spec) throws Exception {
         TopicPartition tp = new TopicPartition(topic, 0);
-        return admin().listOffsets(Map.of(tp, spec)).partitionResult(tp).get();
+        long deadline = System.currentTimeMillis() + READY_WITHIN_MS;
+        while (true) {
+            try {
+                return admin().listOffsets(Map.of(tp, spec)).partitionResult(tp).get();
+            } catch (ExecutionException e) {
+                if (!(e.getCause() instanceof RetriableException) || System.currentTimeMillis() > deadline) {
+                    throw e;
+                }
+                Thread.sleep(100);
+            }
+        }
     }
 
     String deleteRecords(String topic, long offset) throws Exception {
