@@ -49,6 +49,7 @@ type fetchPart struct {
 	args   replica.FetchArgs
 	limit  int32 // the partition's own
 	res    replica.FetchResult
+	seen   uint32 // hosted.moves at the last read
 	parked watch
 }
 
@@ -177,6 +178,10 @@ func (b *Broker) read(in *step.Input, out *step.Effects, op *fetchOp, update boo
 			f.now = true
 			continue
 		}
+		if !update && part.seen == part.h.moves && part.h.p.AsBefore(&part.res) {
+			continue
+		}
+		part.seen = part.h.moves
 		part.args.MaxBytes, part.args.MinOne = int32(min(int64(part.limit), left)), minOne
 		if err := part.h.p.FetchInto(&part.args, &part.res); err != nil {
 			if err = part.readFailure(err); err != nil {

@@ -18,6 +18,7 @@ func (c cluster) Controller() (step.Addr, bool) { return c.cache.controllerAddr(
 // Moved implements replica.Watcher.
 func (b *Broker) Moved(_ *step.Input, _ *step.Effects, p *replica.Partition, what replica.Moved) {
 	h := p.Host.(*hosted)
+	h.moves++
 	if h.moved == 0 {
 		b.moved = append(b.moved, h)
 	}

@@ -42,6 +42,7 @@ type hosted struct {
 	produces watchers
 	fetches  watchers
 	moved    replica.Moved // noted down for lookAtParked
+	moves    uint32        // times that something moved
 	fetcher  *fetcherSlot  // that follows its leader, nil if none
 }
 

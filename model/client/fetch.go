@@ -39,8 +39,15 @@ type fetchPart struct {
 // and has none in flight; it returns when a partition's backoff ends.
 func (r *reader) fetch(in *step.Input, out *step.Effects) kafka.Nanos {
 	next, collected := kafka.Forever, false
-	for i := range r.parts {
-		a := r.parts[(r.turn+i)%len(r.parts)]
+	if r.turn >= len(r.parts) {
+		r.turn = 0
+	}
+	at := r.turn
+	for range r.parts {
+		a := r.parts[at]
+		if at++; at == len(r.parts) {
+			at = 0
+		}
 		if a.state != fetching || r.bounded && a.pos.offset >= a.end {
 			continue
 		}
@@ -153,8 +160,10 @@ func (f *fetch) topic(info *topicInfo) *kmsg.FetchRequestTopic {
 // mostly keep the order of requests.
 func (f *fetch) requested(info *topicInfo, partition int32) (*assigned, kafka.Offset) {
 	for range f.parts {
-		p := &f.parts[f.cursor%len(f.parts)]
-		f.cursor++
+		p := &f.parts[f.cursor]
+		if f.cursor++; f.cursor == len(f.parts) {
+			f.cursor = 0
+		}
 		if p.part.info == info && p.part.tp.Partition == partition {
 			return p.part, p.from
 		}

@@ -113,6 +113,13 @@ func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 	return nil
 }
 
+// AsBefore reports whether FetchInto would give the same result again, if the caller
+// knows that nothing in the partition has Moved since: a reader at the end of what
+// it may see finds nothing.
+func (p *Partition) AsBefore(res *FetchResult) bool {
+	return res.AtEnd && p.log.HighWatermark() == res.HW && p.log.LogStartOffset() == res.LogStart
+}
+
 // bound is L-18: the first offset that the reader may not see.
 func (p *Partition) bound(a *FetchArgs) kafka.Offset {
 	switch {
@@ -129,7 +136,7 @@ func (p *Partition) checkFetch(a *FetchArgs) kafka.ErrorCode {
 	if p.offline {
 		return kafka.KafkaStorageError
 	}
-	if !a.TopicID.IsZero() && !p.TopicID.IsZero() && a.TopicID != p.TopicID {
+	if a.TopicID != p.TopicID && !a.TopicID.IsZero() && !p.TopicID.IsZero() {
 		return kafka.InconsistentTopicID
 	}
 	if code := p.checkAccess(a.CurrentLeaderEpoch, a.isFollower() || !a.AllowFollower); code != kafka.None {

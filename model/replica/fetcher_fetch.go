@@ -179,7 +179,9 @@ func (f *Fetcher) onFetch(in *step.Input, out *step.Effects, resp *kmsg.FetchRes
 func (f *Fetcher) askedAt(at *int, version int16, t *kmsg.FetchResponseTopic, partition int32) *askedFor {
 	for range f.asked {
 		a := &f.asked[*at]
-		*at = (*at + 1) % len(f.asked)
+		if *at++; *at == len(f.asked) {
+			*at = 0
+		}
 		if a.p.TP.Partition != partition {
 			continue
 		}

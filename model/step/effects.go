@@ -26,18 +26,23 @@ const (
 type Op struct {
 	Kind        OpKind
 	Lane        Lane
+	Timer       TimerKind
 	Conn        ConnID
 	Correlation int32
-	Addr        Addr
-	Body        Message
-	At          kafka.Nanos
-	Timer       TimerKind
-	Arg         int64
-	Ref         any
 	TimerRef    TimerRef
-	Flush       FlushID
-	Files       []vfs.File
-	Dirs        []string
+	At          kafka.Nanos
+	Arg         int64
+	Body        Message
+	Ref         any
+	*Detail     // of OpConnect and OpFlush, nil with all others
+}
+
+// Detail is what only rare operations need.
+type Detail struct {
+	Addr  Addr // OpConnect
+	Flush FlushID
+	Files []vfs.File
+	Dirs  []string
 }
 
 // TimerRef names a set timer so that it can be cancelled. The zero value is none.
@@ -99,7 +104,7 @@ func (e *Effects) NewConn() ConnID {
 // Refused. Requests may be queued on it at once.
 func (e *Effects) Connect(lane Lane, to Addr) ConnID {
 	c := e.NewConn()
-	e.Ops = append(e.Ops, Op{Kind: OpConnect, Lane: lane, Conn: c, Addr: to})
+	e.Ops = append(e.Ops, Op{Kind: OpConnect, Lane: lane, Conn: c, Detail: &Detail{Addr: to}})
 	return c
 }
 
@@ -147,7 +152,7 @@ func (e *Effects) CancelTimer(r *TimerRef) {
 // Flush starts a background fsync of files and directories: it covers what was
 // written before this step's end; lane gets Flushed with id.
 func (e *Effects) Flush(lane Lane, id FlushID, files []vfs.File, dirs []string) {
-	e.Ops = append(e.Ops, Op{Kind: OpFlush, Lane: lane, Flush: id, Files: files, Dirs: dirs})
+	e.Ops = append(e.Ops, Op{Kind: OpFlush, Lane: lane, Detail: &Detail{Flush: id, Files: files, Dirs: dirs}})
 }
 
 // Done delivers a Done input to this step's worker when the step's time is spent,

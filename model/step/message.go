@@ -47,6 +47,14 @@ func WireSize(m Message) int {
 // HeaderSize is the framing before the body of m, in bytes.
 func HeaderSize(m Message) int {
 	switch m := m.(type) {
+	case *kmsg.FetchRequest:
+		return requestHeaderSize + flexible(m.Version >= 12)
+	case *kmsg.FetchResponse:
+		return responseHeaderSize + flexible(m.Version >= 12)
+	case *kmsg.ProduceRequest:
+		return requestHeaderSize + flexible(m.Version >= 9)
+	case *kmsg.ProduceResponse:
+		return responseHeaderSize + flexible(m.Version >= 9)
 	case kmsg.Request:
 		return requestHeaderSize + flexible(m.IsFlexible())
 	case kmsg.Response:
@@ -143,13 +151,7 @@ func fetchRequestSize(m *kmsg.FetchRequest) (int, bool) {
 	for i := range m.Topics {
 		t := &m.Topics[i]
 		n += topicSize(t.Topic, v >= 13, flex) + countSize(len(t.Partitions), flex) + flexible(flex) + per*len(t.Partitions)
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			if flex && (p.ReplicaDirectoryID != [16]byte{} || p.HighWatermark != math.MaxInt64) || p.UnknownTags.Len() > 0 {
-				return 0, false
-			}
-		}
-		if t.UnknownTags.Len() > 0 {
+		if t.UnknownTags.Len() > 0 || hasRareFields(t.Partitions, flex) {
 			return 0, false
 		}
 	}
@@ -169,42 +171,70 @@ func fetchRequestSize(m *kmsg.FetchRequest) (int, bool) {
 	return n, true
 }
 
+// hasRareFields: some partition carries a field that the sizes here do not count.
+func hasRareFields(parts []kmsg.FetchRequestTopicPartition, flex bool) bool {
+	for j := range parts {
+		p := &parts[j]
+		if p.UnknownTags.Len() > 0 || flex && (p.HighWatermark != math.MaxInt64 || p.ReplicaDirectoryID != [16]byte{}) {
+			return true
+		}
+	}
+	return false
+}
+
 func fetchResponseSize(m *kmsg.FetchResponse) (int, bool) {
 	v, flex := m.Version, m.Version >= 12
 	if m.UnknownTags.Len() > 0 || len(m.Brokers) > 0 {
 		return 0, false
 	}
 	n := since(v, 1, 4) + since(v, 7, 6) + countSize(len(m.Topics), flex) + flexible(flex)
-	per := 4 + 2 + 8 + since(v, 4, 8) + since(v, 5, 8) + since(v, 11, 4) + flexible(flex)
+	per := 4 + 2 + 8 + since(v, 4, 8+countSize(0, flex)) + since(v, 5, 8) + since(v, 11, 4) + flexible(flex) + bytesSize(nil, flex)
 	for i := range m.Topics {
 		t := &m.Topics[i]
-		n += topicSize(t.Topic, v >= 13, flex) + countSize(len(t.Partitions), flex) + flexible(flex)
+		n += topicSize(t.Topic, v >= 13, flex) + countSize(len(t.Partitions), flex) + flexible(flex) + per*len(t.Partitions)
+		if t.UnknownTags.Len() > 0 {
+			return 0, false
+		}
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			n += per + bytesSize(p.RecordBatches, flex)
-			if v >= 4 {
-				n += abortedSize(p.AbortedTransactions, flex)
-			}
-			if flex {
-				if p.DivergingEpoch.Epoch != -1 || p.DivergingEpoch.EndOffset != -1 {
-					n += 2 + 13
-				}
-				if p.CurrentLeader.LeaderID != -1 || p.CurrentLeader.LeaderEpoch != -1 {
-					n += 2 + 9
-				}
-				if p.SnapshotID.EndOffset != -1 || p.SnapshotID.Epoch != -1 {
-					n += 2 + 13
-				}
+			if p.RecordBatches != nil {
+				n += bytesSize(p.RecordBatches, flex) - bytesSize(nil, flex)
 			}
 			if p.UnknownTags.Len() > 0 {
 				return 0, false
 			}
-		}
-		if t.UnknownTags.Len() > 0 {
-			return 0, false
+			if !isPlain(p) {
+				n += rareSize(p, v, flex)
+			}
 		}
 	}
 	return n, true
+}
+
+// isPlain: none of the fields that rareSize counts is there.
+func isPlain(p *kmsg.FetchResponseTopicPartition) bool {
+	return p.DivergingEpoch.EndOffset&p.SnapshotID.EndOffset == -1 && p.AbortedTransactions == nil &&
+		p.DivergingEpoch.Epoch&p.SnapshotID.Epoch&p.CurrentLeader.LeaderID&p.CurrentLeader.LeaderEpoch == -1
+}
+
+// rareSize is what the fields that are mostly not there add.
+func rareSize(p *kmsg.FetchResponseTopicPartition, v int16, flex bool) (n int) {
+	if v >= 4 {
+		n += abortedSize(p.AbortedTransactions, flex) - countSize(0, flex)
+	}
+	if !flex {
+		return n
+	}
+	if p.DivergingEpoch.Epoch != -1 || p.DivergingEpoch.EndOffset != -1 {
+		n += 2 + 13
+	}
+	if p.CurrentLeader.LeaderID != -1 || p.CurrentLeader.LeaderEpoch != -1 {
+		n += 2 + 9
+	}
+	if p.SnapshotID.EndOffset != -1 || p.SnapshotID.Epoch != -1 {
+		n += 2 + 13
+	}
+	return n
 }
 
 func abortedSize(a []kmsg.FetchResponseTopicPartitionAbortedTransaction, flex bool) int {

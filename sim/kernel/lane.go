@@ -239,7 +239,7 @@ func (r *ring) push(it *item) {
 func (r *ring) pop() item {
 	p := &r.buf[r.head]
 	it := *p
-	*p = item{}
+	p.in.body = nil
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
 	return it

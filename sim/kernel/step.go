@@ -175,21 +175,24 @@ func (k *Kernel) dropInputs(a *actor, c step.ConnID) {
 }
 
 func (k *Kernel) fillInput(a *actor, in *input, worker uint8) {
-	k.in = step.Input{Kind: in.kind, Lane: in.lane, Worker: worker, Incarnation: a.incarnation, Now: k.now,
-		Wall: k.epoch + kafka.TimestampMs(floorMillis(k.now+a.wallOffset))}
-	k.in.SetDraws(a.draws)
+	to := &k.in
+	to.Kind, to.Lane, to.Worker, to.Incarnation = in.kind, in.lane, worker, a.incarnation
+	to.Now, to.Wall = k.now, k.epoch+kafka.TimestampMs(floorMillis(k.now+a.wallOffset))
+	to.Conn, to.Correlation, to.Timer, to.Arg, to.Flush = 0, 0, 0, 0, 0
+	to.From, to.Body, to.Ref, to.Err = "", nil, nil, nil
+	to.SetDraws(a.draws)
 	switch in.kind {
 	case step.Timer, step.Done:
-		k.in.Timer, k.in.Arg, k.in.Ref = in.timer, int64(in.arg), in.body
+		to.Timer, to.Arg, to.Ref = in.timer, int64(in.arg), in.body
 	case step.Flushed:
-		k.in.Flush = step.FlushID(in.arg)
-		k.in.Err, _ = in.body.(error)
+		to.Flush = step.FlushID(in.arg)
+		to.Err, _ = in.body.(error)
 	case step.Refused, step.Closed:
-		k.in.Conn = in.conn
-		k.in.Err, _ = in.body.(error)
+		to.Conn = in.conn
+		to.Err, _ = in.body.(error)
 	default:
-		k.in.Conn, k.in.Correlation, k.in.Body = in.conn, in.corr, in.body
-		k.in.From = k.Name(in.from)
+		to.Conn, to.Correlation, to.Body = in.conn, in.corr, in.body
+		to.From = k.Name(in.from)
 	}
 }
 

@@ -118,7 +118,7 @@ func (r *msgRing) push(m *msg) *msg {
 func (r *msgRing) pop() msg {
 	p := r.at(0)
 	m := *p
-	*p = msg{}
+	p.body, p.err = nil, nil
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
 	return m
