@@ -14,12 +14,11 @@ type rebuild struct {
 	st       *producerState
 	segments []*segment // of the log, as far as they are known
 	logStart kafka.Offset
-	to       kafka.Offset
+	to       kafka.Offset // where a segment ends, or the log
 
 	next int // index of the segment to read after the present one
 	seg  *segment
 	pos  int64
-	end  int64
 }
 
 // beginRebuild loads the snapshot. What follows from the snapshots alone is done
@@ -130,13 +129,7 @@ func (r *rebuild) nextSegment(l *Log) (more bool, err error) {
 		if at.header == nil {
 			continue
 		}
-		r.seg, r.pos, r.end = s, at.pos, s.size
-		if r.next == len(r.segments) || r.segments[r.next].base > r.to {
-			if at, err = s.locate(&l.place, r.to, 0); err != nil {
-				return false, err
-			}
-			r.end = at.pos
-		}
+		r.seg, r.pos = s, at.pos
 		return true, nil
 	}
 	return false, nil
@@ -144,11 +137,9 @@ func (r *rebuild) nextSegment(l *Log) (more bool, err error) {
 
 // apply takes one batch. Its size is 0 at the end of the segment.
 func (r *rebuild) apply(l *Log) (size int64, err error) {
-	var h record.Batch
-	if r.pos < r.end {
-		if h, size, err = r.seg.header(r.pos); err != nil {
-			return 0, err
-		}
+	h, size, err := r.seg.header(r.pos)
+	if err != nil {
+		return 0, err
 	}
 	if h == nil {
 		r.seg = nil

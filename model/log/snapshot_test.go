@@ -93,6 +93,13 @@ func TestStorageTrap20SnapshotIsNamedByTheNewBaseOrTheEnd(t *testing.T) {
 	if names := list(t, fs); !strings.Contains(names, segmentFile(3, snapshotSuffix)) || strings.Count(names, snapshotSuffix) != 2 {
 		t.Fatalf("files %s", names)
 	}
+
+	// A follower's next batch may lie behind a gap; the new segment begins there.
+	l, _ = newLog(t, smallConfig())
+	appendFollower(t, l, 1, batchAt(t, 0, 0, 800, 1))
+	info := appendFollower(t, l, 1, batchAt(t, 10, 0, 800, 1))
+	equal(t, "new base", info.RollBase, 10)
+	equal(t, "snapshot", l.snapshots[0], 10)
 }
 
 func TestStorageTrap21SnapshotWithoutProducersHasTenBytes(t *testing.T) {
@@ -228,12 +235,60 @@ func TestRaisedLogStartKeepsSnapshotsUntilAReload(t *testing.T) {
 		appendLeader(t, l, plainOf(t, 1, 0, 60*i, 60), 0, 1)
 	}
 	l.SetHighWatermark(240)
-	_, err := l.MaybeIncrementLogStartOffset(130)
+	_, err := l.MaybeIncrementLogStartOffset(120)
 	check(t, err)
 	equal(t, "snapshots", len(l.snapshots), 3)
 	_, err = l.TruncateTo(200, 1)
 	check(t, err)
 	equal(t, "snapshots", slices.Equal(l.snapshots, []kafka.Offset{180, 200}), true)
+}
+
+// The replay takes snapshots at the last two segments and at the end, those before
+// have none then (storage 4.6).
+func TestReplayTakesSnapshotsAtTheLastTwoSegments(t *testing.T) {
+	l, fs := newLog(t, smallConfig())
+	for i := range int32(5) { // segments at 0, 60, 120, 180, 240
+		appendLeader(t, l, plainOf(t, 1, 0, 60*i, 60), 0, 1)
+	}
+	check(t, l.Close(true, 1))
+	for _, o := range []kafka.Offset{120, 180, 240, 300} {
+		check(t, removeFile(fs, l.snapshotPath(o)))
+	}
+	l = openLog(t, fs, l.cfg, OpenParams{Clean: true})
+	equal(t, "snapshots", slices.Equal(l.snapshots, []kafka.Offset{60, 180, 240, 300}), true)
+	equal(t, "last sequence", l.Producers()[0].LastSequence, 299)
+}
+
+// What a replay begins with is the snapshot's, not the segment's beginning: earlier
+// batches of the segment stay forgotten.
+func TestReplayBeginsInsideASegment(t *testing.T) {
+	l, _ := newLog(t, smallConfig())
+	for i := range int32(4) {
+		appendLeader(t, l, plainOf(t, 1, 0, i, 1), 0, 1)
+	}
+	_, err := l.TruncateTo(3, 1) // snapshot at 3
+	check(t, err)
+	for i := range int32(2) {
+		appendLeader(t, l, plainOf(t, 1, 0, 3+i, 1), 0, 1)
+	}
+	_, err = l.TruncateTo(4, 1) // loads it, and reads from 3 on
+	check(t, err)
+	equal(t, "of the snapshot", appendLeader(t, l, plainOf(t, 1, 0, 2, 1), 0, 1).Duplicate, true)
+	equal(t, "read again", appendLeader(t, l, plainOf(t, 1, 0, 3, 1), 0, 1).Duplicate, true)
+	refusedWith(t, l, plainOf(t, 1, 0, 1, 1), LeaderAppend{}, kafka.OutOfOrderSequenceNumber)
+}
+
+// A log that knows no producers is not read for them after a truncation, so that
+// expired ones do not come back.
+func TestTruncationDoesNotRaiseExpiredProducers(t *testing.T) {
+	l, _ := newLog(t, smallConfig())
+	for i := range int32(4) {
+		appendLeader(t, l, plainOf(t, 1, 0, i, 1), 0, 1)
+	}
+	l.ExpireProducers(1 << 50)
+	_, err := l.TruncateTo(2, 1)
+	check(t, err)
+	equal(t, "producers", l.ProducerCount(), 0)
 }
 
 // A snapshot taken at a roll is synced by the background flush, and then closed.
@@ -278,6 +333,11 @@ func TestRecoveryRestoresProducersAndTransactions(t *testing.T) {
 		l = reopen(t, l, false, OpenParams{})
 		equal(t, "producers", slices.Equal(l.Producers(), before), true)
 		equal(t, "end", l.LogEndOffset(), end)
+		var ends []kafka.Offset // of the recovered segments
+		for _, s := range l.segments[1:] {
+			ends = append(ends, s.base)
+		}
+		equal(t, "snapshots", slices.Equal(l.snapshots, append(ends, end)), true)
 		l.SetHighWatermark(end)
 		equal(t, "last stable offset", l.LastStableOffset(), before[1].TxnFirst)
 	}

@@ -177,6 +177,30 @@ func TestStorageTrap30UpperBoundComesFromThePositionColumn(t *testing.T) {
 	equal(t, "next segment's base", lookup(3, 10), 1)
 }
 
+func TestAbortedSearchHasExactBounds(t *testing.T) {
+	x := txnIndex{entries: []AbortedTxn{{1, 10, 20, 15}, {2, 15, 30, 31}, {3, 40, 50, 51}}}
+	for _, c := range []struct {
+		from, upper kafka.Offset
+		found       int
+		complete    bool
+	}{
+		{0, 10, 0, true},  // begins at the bound; 15 >= 10
+		{0, 11, 1, true},  //
+		{0, 15, 1, true},  // everything below 15 was decided
+		{0, 16, 2, true},  //
+		{20, 16, 2, true}, // the marker itself reaches in
+		{21, 16, 1, true},
+		{31, 40, 0, true},
+		{31, 51, 1, true},
+		{31, 52, 1, false},
+	} {
+		got, complete := x.collect(nil, c.from, c.upper)
+		if len(got) != c.found || complete != c.complete {
+			t.Errorf("%d to %d: %d entries, complete %v; want %d, %v", c.from, c.upper, len(got), complete, c.found, c.complete)
+		}
+	}
+}
+
 func TestReadWithoutRecordsHasNoAbortedTransactions(t *testing.T) {
 	l := overThreeSegments(t, smallConfig())
 	found, err := l.Read(3, 100, 3, true) // at its bound
