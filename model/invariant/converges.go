@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
@@ -18,7 +19,8 @@ func convergesAfterHeal() rule {
 			When: "at the end of a run that was not stopped early",
 			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
 				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +
-				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated",
+				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated; " +
+				"an ISR change was committed, but its answer was lost with the controller's ZooKeeper connection",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -79,7 +81,24 @@ func (g *ghost) never(p *partition) string {
 	case len(p.assignment) > 0 && running < p.minISR() && g.setup.Profile.HWMinISRGate:
 		return fmt.Sprintf("%d of its replicas run, and min.insync.replicas is %d (V-5)", running, p.topic.MinISR)
 	}
+	if why := g.unanswered(p); why != "" {
+		return why
+	}
 	return p.gaveUp()
+}
+
+// unanswered says that the leader waits for the answer to an ISR change which
+// ZooKeeper has: the controller's connection broke between the write and its answer,
+// the repeated write found a newer version (BADVERSION), and the leader heard
+// INVALID_UPDATE_VERSION, on which it waits for a new leader epoch (cluster Z-28,
+// L-26). As in Kafka nothing brings one, since an ISR change travels to the leader by
+// the answer alone.
+func (g *ghost) unanswered(p *partition) string {
+	l := p.incumbent()
+	if l == nil || !g.setup.Profile.AlterPartition || g.refused < p.auth.at || slices.Equal(l.isr, p.auth.isr) || !slices.Equal(l.proposed, p.auth.isr) {
+		return ""
+	}
+	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)
 }
 
 // gaveUp says why a follower's fetcher may have failed for good: its log parts from

@@ -15,6 +15,8 @@ type ghost struct {
 	nodes  []node
 	// owners are the controllers by epoch, newest last.
 	owners []owner
+	// refused is when ZooKeeper last refused a controller's write.
+	refused kafka.Nanos
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
 	rare            ring
@@ -237,6 +239,8 @@ func (g *ghost) controlled(e *event.Event) {
 	case event.ControlWrite:
 		if e.Flag {
 			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
+		} else {
+			g.refused = e.Time
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered = max(g.ch.n.registered, e.BrokerEpoch)

@@ -16,6 +16,7 @@ type authority struct {
 	isr            []kafka.NodeID
 	// unclean: the leader came from outside the in-sync set, as the topic allows.
 	unclean bool
+	at      kafka.Nanos // when it was committed
 }
 
 // office is who led in an epoch.
@@ -144,7 +145,7 @@ func (g *ghost) partitionChanged(e *event.Event) {
 		p.elections++
 	}
 	p.auth = authority{known: true, leader: e.Leader, epoch: e.LeaderEpoch, partitionEpoch: e.PartitionEpoch, isr: e.ISR,
-		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch}
+		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch, at: e.Time}
 	if !unclean {
 		return
 	}
@@ -204,7 +205,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	case event.FetcherFailed:
 		r.failed = true
 	case event.IsrProposed:
-		r.maximal = e.MaximalISR
+		r.maximal, r.proposed = e.MaximalISR, e.ISR
 	case event.IsrCommitted:
 		r.isr, r.maximal = e.ISR, e.ISR
 	}

@@ -41,7 +41,9 @@ type replica struct {
 	epoch   kafka.LeaderEpoch
 	role    replicaRole
 	maximal []kafka.NodeID // leader only; nil = not known
-	isr     []kafka.NodeID
+	// proposed is the leader's last ISR change.
+	proposed []kafka.NodeID
+	isr      []kafka.NodeID
 
 	failed  bool     // its fetcher gave it up
 	loaded  bool     // its log is open
