@@ -46,10 +46,10 @@ func (b *Broker) noteRetention(out *step.Effects, r *log.Replica, start kafka.Of
 		out.Note(e)
 	}
 	if now := r.Log.LogStartOffset(); now != start {
-		e.Kind, e.Base, e.LogStart = event.LogStartRaised, 0, now
+		e.Kind, e.Base, e.LogStart, e.Text = event.LogStartRaised, 0, now, event.StartByRetention
 		out.Note(e)
 	}
-	e.LogStart = 0
+	e.LogStart, e.Text = 0, ""
 	for _, s := range done.Deleted {
 		e.Kind, e.Base, e.Text = event.SegmentDeleted, s.Base, string(s.Pass)
 		out.Note(e)

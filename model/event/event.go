@@ -67,7 +67,7 @@ const (
 	// Count, Size, LEO, Flag = as leader.
 	BatchAppended
 	Truncated      // Node, TP, Offset = new end, LEO = end before, HW = after, LeaderEpoch = local, Text = rule
-	LogStartRaised // Node, TP, LogStart
+	LogStartRaised // Node, TP, LogStart, Text = cause: one of the Start… words
 	SegmentRolled  // Node, TP, Base
 	SegmentDeleted // Node, TP, Base, Text = retention pass
 	IsrProposed    // Node, TP, LeaderEpoch, ISR = target, MaximalISR, PartitionEpoch
@@ -114,6 +114,14 @@ const (
 	CleaningFailed // Node, TP, Text: aborted, or given up until the broker starts again
 
 	NumKinds
+)
+
+// The causes of a LogStartRaised.
+const (
+	StartByRetention  = "retention"
+	StartByDeletion   = "delete records"  // KIP-107, on the leader
+	StartByLeader     = "leader"          // a follower goes after its leader
+	StartByTruncation = "full truncation" // a follower begins anew where its leader's log does
 )
 
 // Event is one fact.

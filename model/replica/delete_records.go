@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -19,7 +20,7 @@ func (p *Partition) DeleteRecords(in *step.Input, out *step.Effects, before kafk
 	start := p.log.LogStartOffset()
 	requested, code, err = p.log.DeleteRecords(before)
 	if p.log.LogStartOffset() != start {
-		p.noteLogStart(out)
+		p.noteLogStart(out, event.StartByDeletion)
 		p.env.Watcher.Moved(in, out, p, MovedHW) // a parked fetch may lie below the log start now
 	}
 	return requested, code, err

@@ -87,14 +87,14 @@ func (p *Partition) raiseLogStart(out *step.Effects, to kafka.Offset) (bool, err
 	}
 	raised, err := p.log.MaybeIncrementLogStartOffset(to)
 	if raised {
-		p.noteLogStart(out)
+		p.noteLogStart(out, event.StartByLeader)
 	}
 	return raised, err
 }
 
-func (p *Partition) noteLogStart(out *step.Effects) {
+func (p *Partition) noteLogStart(out *step.Effects, cause string) {
 	e := p.fact(event.LogStartRaised)
-	e.LogStart = p.log.LogStartOffset()
+	e.LogStart, e.Text = p.log.LogStartOffset(), cause
 	out.Note(e)
 }
 
@@ -114,7 +114,7 @@ func (p *Partition) truncateFully(in *step.Input, out *step.Effects, start kafka
 	if err := p.log.TruncateFullyAndStartAt(start, in.Wall); err != nil {
 		return err
 	}
-	p.noteLogStart(out)
+	p.noteLogStart(out, event.StartByTruncation)
 	return p.truncated(in, out, before, "full")
 }
 
