@@ -55,12 +55,13 @@
 // file is written at once after a truncation, not by a background thread. A clean
 // close syncs the indexes, as Kafka does since 4.3, and a clean load detects an
 // index that was not cut. A flush that a truncation overtook does not move the
-// recovery point. A segment without an offset index that the recovery comes to
-// anyway is not recovered twice: before that, Kafka reads the segments in front of
-// it for their producers, and does not start if one of them is torn. An entry of the
-// transaction index is written behind the whole entries, over a fragment. The cleaner
-// checks the CRC of what it reads, so that a damaged batch ends the cleaning and never
-// gets a new checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5.
+// recovery point. A segment without an offset index is recovered while the segments
+// are loaded; if Kafka then meets zeros in an unflushed segment in front of it,
+// which it reads for the producers, it does not start: here such a segment waits
+// until those in front of it are recovered. An entry of the transaction index is
+// written behind the whole entries, over a fragment. The cleaner checks the CRC of
+// what it reads, so that a damaged batch ends the cleaning and never gets a new
+// checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5.
 //
 // It shares with Kafka that a crash between the renames of a truncation, or a
 // power loss between a roll and its flush, may leave a hole between two segments. On a

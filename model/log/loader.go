@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -138,7 +139,7 @@ func (l *Loader) path(name string) string { return l.log.dir + "/" + name }
 func (l *Loader) loadSegments() (busy bool, err error) {
 	if l.scanning {
 		_, _, err := l.recoverOn()
-		return true, err
+		return true, l.putOff(err)
 	}
 	busy, err = l.eachFile((*Loader).loadFile)
 	if busy || err != nil {
@@ -169,11 +170,21 @@ func (l *Loader) loadSegment(base kafka.Offset) error {
 	if err != nil || sane && l.has(base, indexSuffix) {
 		return err
 	}
-	if !l.p.Clean && base >= l.unflushed {
-		return nil // recoverLog comes to it, after those before it
+	// Of the segments before it all are loaded, of those after it none. What is cut
+	// here takes no later segment with it, and recoverLog finds nothing to cut.
+	return l.putOff(l.beginScan(s, l.log.segments[:len(l.log.segments)-1]))
+}
+
+// putOff leaves a segment to recoverLog whose producers cannot be known yet, since a
+// torn segment comes before it. Kafka does not start then.
+func (l *Loader) putOff(err error) error {
+	corrupt := (*CorruptError)(nil)
+	if !l.building || l.p.Clean || l.scan.seg.base < l.unflushed || !errors.As(err, &corrupt) {
+		return err
 	}
-	// Of the segments before it all are loaded, of those after it none.
-	return l.beginScan(s, l.log.segments[:len(l.log.segments)-1])
+	l.scan, l.scanning = recovery{}, false
+	l.build, l.building = rebuild{}, false
+	return nil
 }
 
 // loadTxnIndex reads the transaction index of a segment, if it has one.

@@ -152,6 +152,40 @@ func TestMissingIndexIsRebuiltEvenAfterACleanStop(t *testing.T) {
 	}
 }
 
+// A segment without an offset index is recovered while the segments are loaded. What
+// that cuts off takes no later segment with it: 3.9.1 and 4.1.1 leave the same hole.
+func TestSegmentWithoutAnIndexIsCutAlone(t *testing.T) {
+	l, fs := newLog(t, smallConfig())
+	for range 7 { // segments at 0, 3, 6
+		appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1)
+	}
+	b := bytes.Clone(fileOf(t, fs, segmentFile(3, logSuffix)))
+	b[400] ^= 1
+	setFile(t, fs, segmentFile(3, logSuffix), b)
+	check(t, fs.Remove(testDir+"/"+segmentFile(3, indexSuffix)))
+	l = reopen(t, l, false, OpenParams{})
+	equal(t, "end", l.LogEndOffset(), 7)
+	equal(t, "batches", len(batchesOf(t, l)), 5)
+}
+
+// Kafka does not start here; we recover the segments in order.
+func TestSegmentWithoutAnIndexWaitsForATornOneBeforeIt(t *testing.T) {
+	l, fs := newLog(t, smallConfig())
+	for range 7 {
+		appendLeader(t, l, sizedBatch(t, 300, 1), 0, 1)
+	}
+	b := bytes.Clone(fileOf(t, fs, segmentFile(0, logSuffix)))
+	clear(b[300:])
+	setFile(t, fs, segmentFile(0, logSuffix), b)
+	check(t, fs.Remove(testDir+"/"+segmentFile(3, indexSuffix)))
+	for _, base := range []kafka.Offset{3, 6} {
+		check(t, fs.Remove(testDir+"/"+segmentFile(base, snapshotSuffix)))
+	}
+	l = reopen(t, l, false, OpenParams{})
+	equal(t, "end", l.LogEndOffset(), 1)
+	equal(t, "segments", len(l.Segments()), 1)
+}
+
 func TestLogThatEndsBeforeItsStartIsEmptied(t *testing.T) {
 	l, fs := newLog(t, smallConfig())
 	appendLeader(t, l, batchOf(t, 10, 1), 3, 1)
