@@ -21,6 +21,8 @@ type ghost struct {
 	controllerEpoch kafka.ControllerEpoch
 	rare            ring
 	now             kafka.Nanos
+	healed          kafka.Nanos // when the faults had ended
+	clockMoved      bool        // a fault moved a clock
 	ch              change
 }
 
@@ -33,6 +35,9 @@ type change struct {
 
 	before  authority // PartitionChanged
 	unclean bool      // PartitionChanged: the leader is from outside the in-sync set
+
+	start kafka.Offset // of the replica's log before the event
+	gone  gone         // SegmentDeleted
 
 	how  match             // BatchAppended
 	at   position          // BatchAppended: where logs part
@@ -137,6 +142,10 @@ func (g *ghost) observe(e *event.Event) {
 	switch e.Kind {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)
+	case event.Healed:
+		g.healed = e.Time
+	case event.FaultStarted:
+		g.clockMoved = g.clockMoved || clockFault(e.Text)
 	case event.ControllerElected, event.BrokerRegistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:
@@ -159,7 +168,7 @@ func (g *ghost) observe(e *event.Event) {
 			}
 		}
 	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
-		event.Truncated, event.LogStartRaised, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
+		event.Truncated, event.LogStartRaised, event.SegmentRolled, event.SegmentDeleted, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
 		g.replicaEvent(e)
 	}
 	g.remember(e)

@@ -1,6 +1,10 @@
 package invariant
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -24,6 +28,10 @@ type sender struct {
 	// lastN and last are the highest number acknowledged and the offset behind it.
 	lastN int64
 	last  kafka.Offset
+
+	// marks are places in its acknowledgements, batches counts these.
+	marks   []mark
+	batches int64
 
 	// present is what the final read found, top its highest number so far.
 	present intervals
@@ -79,7 +87,8 @@ func (g *ghost) produced(e *event.Event) {
 			s.lastN, s.last = end-1, e.Last
 		}
 		if e.Base >= 0 {
-			p.acks.add(ack{sender: s, first: e.First, base: e.Base, at: e.Time, count: e.Count})
+			p.acks.add(ack{sender: s, first: e.First, base: e.Base, at: e.Time, created: e.Created, count: e.Count})
+			s.markAck()
 			if e.Acks == allISR {
 				p.ackedEnd = max(p.ackedEnd, e.Last+1)
 			}
@@ -106,7 +115,9 @@ type ack struct {
 	first  int64
 	base   kafka.Offset
 	at     kafka.Nanos
-	count  int32
+	// created is when its oldest record was sent.
+	created kafka.Nanos
+	count   int32
 }
 
 // ledger remembers the last acknowledgements, a bounded number.
@@ -126,14 +137,29 @@ func (l *ledger) add(a ack) {
 	l.next = (l.next + 1) % keptAcks
 }
 
-// of finds the acknowledgement of a record, nil if it is forgotten or had no offset.
-func (l *ledger) of(s *sender, number int64) *ack {
+// by lists the remembered acknowledgements of a sender in the order of numbers.
+func (l *ledger) by(s *sender) (list []*ack) {
 	for i := range l.ring {
-		if a := &l.ring[i]; a.sender == s && a.first <= number && number < a.first+int64(a.count) {
-			return a
+		if a := &l.ring[i]; a.sender == s {
+			list = append(list, a)
 		}
 	}
-	return nil
+	slices.SortFunc(list, func(a, b *ack) int { return cmp.Compare(a.first, b.first) })
+	return list
+}
+
+// ackOf finds the acknowledgement of a record in such a list; nil if it is forgotten or
+// had no offset. end is the number up to which the answer is the same.
+func ackOf(list []*ack, number int64) (a *ack, end int64) {
+	i, _ := slices.BinarySearchFunc(list, number+1, func(a *ack, n int64) int { return cmp.Compare(a.first, n) })
+	end = math.MaxInt64
+	if i < len(list) {
+		end = list[i].first
+	}
+	if i > 0 && number < list[i-1].first+int64(list[i-1].count) {
+		return list[i-1], min(end, list[i-1].first+int64(list[i-1].count))
+	}
+	return nil, end
 }
 
 // reader is a consumer's place in a partition.

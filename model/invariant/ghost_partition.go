@@ -50,6 +50,8 @@ type partition struct {
 	elections int // changes of leader
 	// compacted: a broker has begun to compact its log.
 	compacted bool
+	// start is the highest log start that a replica had, leaderStart that a leader had.
+	start, leaderStart kafka.Offset
 	// reled are the epochs that a leader led again after it had lost unsynced records:
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch
@@ -172,7 +174,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	p := g.partition(e.TP)
 	r := p.replica(e.Node)
 	g.ch.p, g.ch.r = p, r
-	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role = r.reach(), r.hw, r.epoch, r.role
+	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role, g.ch.start = r.reach(), r.hw, r.epoch, r.role, r.logStart
 	switch e.Kind {
 	case event.BatchAppended:
 		g.ch.tail = r.log.b.epoch
@@ -190,6 +192,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	case event.ReplicaLoaded:
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
+		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
+			r.floor = e.LEO
+		}
 	case event.BecameLeader, event.BecameFollower:
 		g.tookRole(p, r, e)
 	case event.ReplicaStopped:
@@ -202,12 +207,17 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.hw = e.HW
 	case event.LogStartRaised:
 		r.logStart = e.LogStart
+		p.startRaised(r)
 	case event.FetcherFailed:
 		r.failed = true
 	case event.IsrProposed:
 		r.maximal, r.proposed = e.MaximalISR, e.ISR
 	case event.IsrCommitted:
 		r.isr, r.maximal = e.ISR, e.ISR
+	}
+	g.segmentEvent(r, e)
+	if limit := p.topic.Retention; limit != nil && limit.Bytes >= 0 && (e.Kind == event.BatchAppended || e.Kind == event.HighWatermark) {
+		r.overdue(limit.Bytes, e.Time)
 	}
 }
 
@@ -225,6 +235,7 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		return
 	}
 	r.role, r.isr, r.maximal = leads, e.ISR, e.ISR
+	p.startRaised(r)
 	if !p.inOffice(r) {
 		return
 	}

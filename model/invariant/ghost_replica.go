@@ -35,6 +35,10 @@ type replica struct {
 	floor kafka.Offset
 
 	logStart, hw, published kafka.Offset
+	files                   files
+	// due is since when the oldest segment must go by size, 0 if it need not; loadedAt
+	// is when the log was opened.
+	due, loadedAt kafka.Nanos
 	// topHW is the highest HW that it ever had.
 	topHW kafka.Offset
 	// epoch is the leader epoch that its process accepted last.

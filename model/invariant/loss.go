@@ -10,9 +10,9 @@ import (
 // losses judges each acknowledged record that the final read did not find: bugs 2.4,
 // from what happened to that record.
 type losses struct {
-	lost, allowed int64
-	reasons       []outcome.Reason
-	index         map[string]int // of reasons, by text
+	lost, allowed, expired int64
+	reasons                []outcome.Reason
+	index                  map[string]int // of reasons, by text
 }
 
 // judge looks at every producer's acknowledged records.
@@ -33,8 +33,13 @@ func (l *losses) judge(s *Suite) {
 			for _, a := range x.acked {
 				f.checked += uint64(a.hi - a.lo)
 			}
-			for _, gone := range x.acked.minus(x.present) {
-				l.judgeSpan(f, p, x, gone)
+			missing := x.acked.minus(x.present)
+			if len(missing) == 0 {
+				continue
+			}
+			remembered := p.acks.by(x)
+			for _, gone := range missing {
+				l.judgeSpan(f, p, x, gone, remembered)
 			}
 		}
 	})
@@ -49,13 +54,17 @@ func (s *Suite) byName(name string) *findings {
 	panic("invariant: no rule " + name)
 }
 
-// judgeSpan goes through missing records by acknowledged batch.
-func (l *losses) judgeSpan(f *findings, p *partition, x *sender, gone span) {
+// judgeSpan goes through missing records by acknowledged batch; remembered are those of
+// the sender.
+func (l *losses) judgeSpan(f *findings, p *partition, x *sender, gone span, remembered []*ack) {
 	for n := gone.lo; n < gone.hi; {
-		end := gone.hi
-		a := p.acks.of(x, n)
-		if a != nil {
-			end = min(end, a.first+int64(a.count))
+		a, end := ackOf(remembered, n)
+		end = min(end, gone.hi)
+		if last, expired := p.expired(x, a, n); expired {
+			end = min(end, last+1)
+			l.expired += end - n
+			n = end
+			continue
 		}
 		l.lost += end - n
 		if why := p.allowedLoss(x, a, n); why != "" {

@@ -7,7 +7,7 @@ func noAckedLoss() rule {
 		Info: Info{
 			Name:  "no-acked-loss",
 			Rules: "INV-01 I-12",
-			Words: "A record acknowledged with acks=all stays readable.",
+			Words: "A record acknowledged with acks=all stays readable, until retention or DeleteRecords takes it.",
 			When:  "at each change of leader; at the end, for each record, in the final read",
 			Broken: "acks other than all; an allowed unclean election; a power loss that took the record, unsynced, from as many of its " +
 				"replicas as min.insync.replicas says, or from one that was elected before KIP-966: all of these are expected loss",

@@ -34,8 +34,12 @@ func newScript(t testing.TB, setup string) *script {
 		t.Fatalf("no profile in %q", setup)
 	}
 	l.has("mutation")
-	x := &script{t: t, s: NewSuite(Setup{Profile: profile, Brokers: 3, Topics: []Topic{
-		{Name: "orders", MinISR: int(l.number("min-isr", 2)), Unclean: l.has("unclean")}}})}
+	topic := Topic{Name: "orders", MinISR: int(l.number("min-isr", 2)), Unclean: l.has("unclean")}
+	if l.has("retention-ms") || l.has("retention-bytes") {
+		topic.Retention = &Retention{Ms: l.number("retention-ms", -1), Bytes: l.number("retention-bytes", -1)}
+	}
+	x := &script{t: t, s: NewSuite(Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic},
+		RetentionCheck: kafka.Millis(l.number("check", 0))})}
 	if u := l.unused(); u != nil {
 		t.Fatalf("unknown setup %v", u)
 	}
@@ -295,6 +299,7 @@ func (l *fields) event() event.Event {
 	e.BrokerEpoch = kafka.BrokerEpoch(l.number("be", 0))
 	e.Base, e.Offset = kafka.Offset(l.number("base", 0)), kafka.Offset(l.number("offset", 0))
 	e.LogStart, e.HW = kafka.Offset(l.number("start", 0)), kafka.Offset(l.number("hw", 0))
+	e.Size, e.Created = int32(l.number("size", 0)), kafka.Millis(l.number("created", 0))
 	e.Count, e.Producer, e.First = int32(l.number("count", 1)), int32(l.number("producer", 1)), l.number("first", 0)
 	e.CRC = 1000*uint32(e.LeaderEpoch) + uint32(e.Base)
 	e.Acks = int8(l.number("acks", 0))
@@ -364,6 +369,9 @@ func printResult(r *outcome.Result, name string) string {
 	}
 	for _, x := range r.Loss.Reasons {
 		fmt.Fprintf(&b, "expected loss of %d: %s (%s)\n", x.Records, x.Text, x.Example)
+	}
+	if n := r.Records.Expired; n > 0 {
+		fmt.Fprintf(&b, "deleted %d\n", n)
 	}
 	if n := r.Records; n.Lost+n.Duplicated+n.UnknownPresent > 0 {
 		fmt.Fprintf(&b, "lost %d, duplicated %d, of unknown outcome and present %d\n", n.Lost, n.Duplicated, n.UnknownPresent)

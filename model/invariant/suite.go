@@ -17,6 +17,8 @@ type Topic struct {
 	Name    string
 	MinISR  int  // min.insync.replicas
 	Unclean bool // unclean.leader.election.enable
+	// Retention is nil if it is not to be judged.
+	Retention *Retention
 }
 
 // Setup is what the checkers must know before the run.
@@ -24,6 +26,9 @@ type Setup struct {
 	Profile *config.Profile
 	Brokers int // with ids from 1 on
 	Topics  []Topic
+	// RetentionCheck is log.retention.check.interval.ms, TaskDelay
+	// log.initial.task.delay.ms; with 0 nothing is overdue.
+	RetentionCheck, TaskDelay kafka.Nanos
 }
 
 // checker watches for one invariant.
@@ -122,7 +127,7 @@ func (s *Suite) Fill(r *outcome.Result) {
 	}
 	r.Violations = append(r.Violations, s.violations...)
 	r.Loss = outcome.Loss{Records: s.loss.allowed, Reasons: s.loss.reasons}
-	r.Records.Lost = s.loss.lost
+	r.Records.Lost, r.Records.Expired = s.loss.lost, s.loss.expired
 	s.g.each(func(p *partition) {
 		r.Records.Duplicated += p.back.duplicated
 		for _, x := range p.senders {

@@ -97,6 +97,7 @@ type Records struct {
 	Delivered                    int64
 	Duplicated                   int64 // extra copies in the final logs
 	Lost                         int64 // acknowledged, not in the final logs
+	Expired                      int64 // acknowledged, deleted by retention or DeleteRecords since
 	UnknownPresent               int64 // unknown outcome, found in the final logs
 }
 

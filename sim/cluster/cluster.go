@@ -149,8 +149,24 @@ func (c *Cluster) buildChecks() error {
 	for i, t := range c.spec.Topics {
 		conf := c.topicConf[i]
 		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,
-			Unclean: conf.UncleanLeaderElection})
+			Unclean: conf.UncleanLeaderElection, Retention: c.retention(i)})
+	}
+	for _, b := range c.brokers {
+		setup.RetentionCheck = max(setup.RetentionCheck, b.cfg.LogRetentionCheckInterval)
+		setup.TaskDelay = max(setup.TaskDelay, b.cfg.LogInitialTaskDelay)
 	}
 	c.suite = invariant.NewSuite(setup)
 	return nil
+}
+
+// retention is how long all brokers keep the records of topic i, nil if they differ.
+func (c *Cluster) retention(i int) *invariant.Retention {
+	r := &invariant.Retention{Ms: c.topicConf[i].RetentionMs, Bytes: c.topicConf[i].RetentionBytes}
+	for _, b := range c.brokers {
+		t, _ := config.ParseTopic(b.cfg.LogDefaults, c.spec.Topics[i].Config)
+		if t.RetentionMs != r.Ms || t.RetentionBytes != r.Bytes {
+			return nil
+		}
+	}
+	return r
 }

@@ -1,0 +1,220 @@
+package invariant
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// Retention is how long a topic keeps its records (retention.ms, retention.bytes); -1
+// is without limit.
+type Retention struct{ Ms, Bytes int64 }
+
+// stretch is a segment of a replica's log, as far as events tell.
+type stretch struct {
+	base kafka.Offset
+	size int64 // bytes, -1 unknown
+	// began is when it became the active one: no record of the one before is newer.
+	began kafka.Nanos
+}
+
+// files are the segments of a replica's log, oldest first. None is listed while
+// nobody knows where they begin, as after a power loss.
+type files struct {
+	list []stretch
+	// partial: older ones may be there.
+	partial bool
+}
+
+// total is the bytes of all; known is false if one of them, or its size, is not known.
+func (f *files) total() (size int64, known bool) {
+	for _, s := range f.list {
+		if s.size < 0 {
+			return 0, false
+		}
+		size += s.size
+	}
+	return size, !f.partial && len(f.list) > 0
+}
+
+// gone is a segment that retention took, with what was left.
+type gone struct {
+	known bool         // the oldest one, and it was listed
+	upper kafka.Offset // where the next one begins
+	rest  int64        // bytes of those after it; -1 unknown
+}
+
+// segmentEvent takes what an event says of a replica's segments.
+func (g *ghost) segmentEvent(r *replica, e *event.Event) {
+	f := &r.files
+	switch e.Kind {
+	case event.ReplicaLoaded:
+		f.loaded(e, g.ch.load.stop)
+		r.loadedAt, r.due = e.Time, 0
+	case event.BatchAppended:
+		if n := len(f.list); n > 0 && f.list[n-1].size >= 0 {
+			f.list[n-1].size += int64(e.Size)
+		}
+	case event.SegmentRolled:
+		f.rolled(e)
+	case event.SegmentDeleted:
+		g.ch.gone = f.deleted(e.Base)
+		r.due = 0
+	case event.Truncated:
+		f.truncated(e)
+		r.due = 0
+	}
+}
+
+// loaded: a process finds the segments that the last one left, but for those that a
+// power loss took or brought back. Appends under way when it died may be there.
+func (f *files) loaded(e *event.Event, how stopKind) {
+	switch {
+	case e.LEO == 0:
+		*f = files{list: []stretch{{base: 0, began: e.Time}}}
+	case how == powerLost:
+		*f = files{partial: true}
+	case e.Flag && len(f.list) > 0:
+		f.list[len(f.list)-1].size = -1
+	}
+}
+
+func (f *files) rolled(e *event.Event) {
+	n := len(f.list)
+	if n > 0 && f.list[n-1].base == e.Base {
+		return // an empty one was replaced
+	}
+	f.partial = f.partial || n == 0
+	f.list = append(f.list, stretch{base: e.Base, began: e.Time})
+}
+
+func (f *files) truncated(e *event.Event) {
+	n := len(f.list)
+	for n > 0 && f.list[n-1].base > e.Offset {
+		n--
+	}
+	f.list = f.list[:n]
+	switch {
+	case e.Text == fullTruncation:
+		*f = files{list: []stretch{{base: e.Offset, began: e.Time}}}
+	case n > 0:
+		if last := &f.list[n-1]; last.base == e.Offset {
+			last.size = 0
+		} else {
+			last.size = -1
+		}
+	}
+}
+
+// fullTruncation is the rule of a truncation that empties the log.
+const fullTruncation = "full"
+
+// deleted takes a segment out, with whatever older ones are listed.
+func (f *files) deleted(base kafka.Offset) gone {
+	x := gone{rest: -1, upper: kafka.NoOffset}
+	i := slices.IndexFunc(f.list, func(s stretch) bool { return s.base == base })
+	if i < 0 {
+		return x
+	}
+	x.known = i == 0 && !f.partial
+	if i+1 < len(f.list) {
+		x.upper = f.list[i+1].base
+	}
+	if size, known := f.total(); known && i == 0 {
+		x.rest = size - f.list[0].size
+	}
+	f.list = slices.Delete(f.list, 0, i+1)
+	return x
+}
+
+// overdue follows since when the oldest segment of a replica must go by size.
+func (r *replica) overdue(limit int64, now kafka.Nanos) {
+	size, known := r.files.total()
+	if !known || len(r.files.list) < 2 || size-r.files.list[0].size < limit || r.hw < r.files.list[1].base {
+		r.due = 0
+		return
+	}
+	if r.due == 0 {
+		r.due = now
+	}
+}
+
+// startRaised follows the log starts: of the partition the highest, and the highest
+// that a leader had.
+func (p *partition) startRaised(r *replica) {
+	p.start = max(p.start, r.logStart)
+	if r.role == leads {
+		p.leaderStart = max(p.leaderStart, r.logStart)
+	}
+	p.prune()
+}
+
+// prune forgets single batches that no replica can be read for any more.
+func (p *partition) prune() {
+	low := p.start
+	for _, r := range p.replicas {
+		low = min(low, r.logStart)
+	}
+	n := 0
+	for n < len(p.chunks) {
+		ref := p.chunks[n]
+		c := &ref.b.chunks[ref.n]
+		if c.end > low || len(c.entries) < chunkSize {
+			break
+		}
+		c.forget()
+		n++
+	}
+	p.chunks = slices.Delete(p.chunks, 0, n)
+}
+
+// mark is a place in a sender's acknowledgements: its highest number so far, and the
+// offset of that record.
+type mark struct {
+	top    int64
+	offset kafka.Offset
+}
+
+// markEvery is after how many acknowledgements a mark is made.
+const markEvery = 64
+
+// markAck notes the sender's progress.
+func (s *sender) markAck() {
+	if s.batches++; s.batches%markEvery == 0 {
+		s.marks = append(s.marks, mark{s.lastN, s.last})
+	}
+}
+
+// expired reports whether an acknowledged record was deleted with everything below a
+// log start, and up to which number the answer holds as well. Of an acknowledgement that
+// is forgotten the place is known to markEvery batches; a record that may have been
+// below the start counts as deleted.
+func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired bool) {
+	if a != nil {
+		return n + int64(a.count) - 1, a.last() < p.start
+	}
+	i, _ := slices.BinarySearchFunc(x.marks, p.start, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
+	last = math.MaxInt64 - 1
+	if i < len(x.marks) { // the first mark at the start or above it
+		last = x.marks[i].top
+	}
+	return last, p.start > 0 && n <= last
+}
+
+// newest is when the last of the acknowledged records at [from, to) was sent; found is
+// false if no such acknowledgement is remembered.
+func (l *ledger) newest(from, to kafka.Offset) (created kafka.Nanos, found bool) {
+	for i := range l.ring {
+		if a := &l.ring[i]; a.base >= from && a.base < to {
+			created, found = max(created, a.created), true
+		}
+	}
+	return created, found
+}
+
+// clockFault recognises a fault that moves a clock.
+func clockFault(text string) bool { return strings.Contains(text, "clock_") }
