@@ -123,18 +123,28 @@ func differences(t testing.TB, fs vfs.FS, dir, golden string) (out []string) {
 	return out
 }
 
+// The layout of a producer snapshot (storage 4.5): version, CRC, count, entries.
+const (
+	snapshotCRC   = 2
+	snapshotCount = 6
+	snapshotHead  = 10
+	producerEntry = 46
+)
+
+func validSnapshot(b []byte) bool {
+	return len(b) >= snapshotHead && (len(b)-snapshotHead)%producerEntry == 0 &&
+		binary.BigEndian.Uint32(b[snapshotCRC:]) == crc32.Checksum(b[snapshotCount:], crc32.MakeTable(crc32.Castagnoli))
+}
+
 // sortedSnapshot puts the entries of a producer snapshot, which come in the order of a
-// hash map, into the order of their bytes (storage 4.5). What a crash has damaged is
-// compared as it is.
+// hash map, into the order of their bytes. What a crash has damaged is compared as it is.
 func sortedSnapshot(b []byte) []byte {
-	const headSize, crcPos, crcEnd, entrySize = 10, 2, 6, 46
-	if len(b) < headSize || (len(b)-headSize)%entrySize != 0 ||
-		binary.BigEndian.Uint32(b[crcPos:]) != crc32.Checksum(b[crcEnd:], crc32.MakeTable(crc32.Castagnoli)) {
+	if !validSnapshot(b) {
 		return b
 	}
-	entries := slices.Collect(slices.Chunk(b[headSize:], entrySize))
+	entries := slices.Collect(slices.Chunk(b[snapshotHead:], producerEntry))
 	slices.SortFunc(entries, bytes.Compare)
-	return append(append(slices.Clone(b[:crcPos]), b[crcEnd:headSize]...), bytes.Join(entries, nil)...)
+	return append(append(slices.Clone(b[:snapshotCRC]), b[snapshotCount:snapshotHead]...), bytes.Join(entries, nil)...)
 }
 
 // show prints the content of a file for people.
