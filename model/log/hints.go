@@ -15,19 +15,24 @@ type hint struct {
 // are appended at their hint or after it, so an entry stays true until the log is
 // truncated.
 type hints struct {
-	ring [4]hint
-	n    uint8 // entries in use
+	ring *[hintCount]hint // nil while there is none: an idle log keeps no room
+	n    uint8            // entries in use
 	next uint8
 }
 
+const hintCount = 4
+
 func (h *hints) add(offset, base kafka.Offset, pos int64) {
+	if h.ring == nil {
+		h.ring = new([hintCount]hint)
+	}
 	h.ring[h.next] = hint{offset, base, pos}
-	h.next = (h.next + 1) % uint8(len(h.ring))
-	h.n = min(h.n+1, uint8(len(h.ring)))
+	h.next = (h.next + 1) % hintCount
+	h.n = min(h.n+1, hintCount)
 }
 
 func (h *hints) find(offset kafka.Offset) (hint, bool) {
-	for i := range h.ring[:h.n] {
+	for i := range h.n {
 		if h.ring[i].offset == offset {
 			return h.ring[i], true
 		}

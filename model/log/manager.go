@@ -35,6 +35,7 @@ type Manager struct {
 	load    *loading // nil when all logs are loaded
 	deletes []string // directories marked for deletion
 	stopped int      // logs closed by Stop
+	scratch []byte   // of the last checkpoint written
 }
 
 // loading is what only the start needs.

@@ -71,14 +71,15 @@ func (m *Manager) writeCheckpoint(name string, value func(*Log) (kafka.Offset, b
 			count++
 		}
 	}
-	b := appendCheckpointHead(make([]byte, 0, 16+32*count), count)
+	b := appendCheckpointHead(m.scratch[:0], count)
 	for i := range m.replicas {
 		r := &m.replicas[i]
 		if offset, ok := value(r.Log); ok {
 			b = appendCheckpointLine(b, r.TP, offset)
 		}
 	}
-	return replaceFile(m.fs, m.dir, name, b)
+	m.scratch = b
+	return replaceFile(m.fs, m.dir, name, slices.Clone(b)) // which the file keeps
 }
 
 // StopStep does a bounded piece of a clean stop (storage 7.1): one log is flushed

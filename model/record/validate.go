@@ -27,6 +27,35 @@ type Limits struct {
 	// Scratch is shared memory of the codecs; nil makes new for each batch that
 	// needs some.
 	Scratch *Scratch
+
+	room *room // shared by copies of the limits
+}
+
+// room is memory that batches are put into, one behind the other.
+type room struct{ used []byte }
+
+// roomMin and roomMax bound the size of a room.
+const (
+	roomMin = 4 << 10
+	roomMax = 64 << 10
+)
+
+// copied is a copy of b behind the copy made before, so that one read of a log can
+// give many batches without copying them. Its capacity may hold later copies.
+func (l *Limits) copied(b Batch) Batch {
+	if len(b) > roomMax/4 {
+		return append(Batch(nil), b...) // not make: the memory needs no zeros
+	}
+	if l.room == nil {
+		l.room = new(room)
+	}
+	r := l.room
+	if size := cap(r.used); size-len(r.used) < len(b) {
+		r.used = make([]byte, 0, max(min(2*size, roomMax), 4*len(b), roomMin))
+	}
+	n := len(r.used)
+	r.used = append(r.used, b...)
+	return Batch(r.used[n:])
 }
 
 // DefaultLimits are the defaults of storage 0.1 (AfterMaxMs before Kafka 4.0).
@@ -187,7 +216,7 @@ func (c *recordCheck) inPlace(base kafka.Offset, epoch kafka.LeaderEpoch) (Batch
 		// has skipped the keys. Deltas of an uncompressed batch are not checked.
 		return nil, refuse(kafka.UnknownServerError, "the offsets of the compressed records are not consecutive")
 	}
-	out := append(Batch(nil), c.batch...) // not make: the memory needs no zeros
+	out := c.limits.copied(c.batch)
 	out.SetBaseOffset(base)
 	out.SetPartitionLeaderEpoch(epoch)
 	if c.limits.TimestampType == LogAppendTime {

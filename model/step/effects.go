@@ -71,6 +71,9 @@ type Effects struct {
 	conns *ConnID
 }
 
+// usual is how many operations or notes an empty Effects keeps room for.
+const usual = 256
+
 // NewEffects makes effects with their own timer table, for tests. A runner makes
 // one per node with Bind.
 func NewEffects() *Effects {
@@ -87,9 +90,11 @@ func (e *Effects) Bind(t *TimerTable, conns *ConnID) {
 // Reset empties e for the next step.
 func (e *Effects) Reset() {
 	e.Service = 0
+	if cap(e.Notes) > usual || cap(e.Ops) > usual { // after a rare, large step
+		e.Ops, e.Notes = nil, nil
+	}
 	clear(e.Ops) // lets go of messages
-	e.Ops = e.Ops[:0]
-	e.Notes = e.Notes[:0]
+	e.Ops, e.Notes = e.Ops[:0], e.Notes[:0]
 	e.Exiting, e.ExitReason = false, ""
 }
 

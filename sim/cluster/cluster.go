@@ -47,6 +47,8 @@ type Options struct {
 	ExploreTies bool
 	// MaxEvents makes the run inconclusive when it is reached; 0 = no limit.
 	MaxEvents uint64
+	// NoFingerprint runs without fingerprint, for measuring what it costs.
+	NoFingerprint bool
 	// Unchecked runs without invariants, for measuring what they cost.
 	Unchecked bool
 }
@@ -98,7 +100,7 @@ func New(spec *scenarios.Spec, opts Options) (*Cluster, error) {
 	}
 	c := &Cluster{spec: spec, opts: opts, profile: profile, names: make(map[string]*host)}
 	c.k = kernel.New(kernel.Config{Seed: opts.Seed, ExploreTies: opts.ExploreTies, CheckWire: opts.CheckWire,
-		MaxEvents: opts.MaxEvents})
+		MaxEvents: opts.MaxEvents, NoFingerprint: opts.NoFingerprint})
 	c.draws = c.k.Draws().Sub("faults")
 	latency, err := distribution(spec.Cluster.Network.Latency)
 	if err != nil {

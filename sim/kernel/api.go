@@ -146,6 +146,8 @@ type Config struct {
 	CheckWire bool
 	// MaxEvents stops the run (Limited); 0 is no limit.
 	MaxEvents uint64
+	// NoFingerprint leaves the fingerprint out, to measure what it costs.
+	NoFingerprint bool
 	// CheckpointEvery is the number of events between checkpoints; 0 means 4096.
 	CheckpointEvery uint64
 }

@@ -68,6 +68,7 @@ type Kernel struct {
 
 	events  uint64 // steps executed
 	turns   uint64 // things dispatched, steps and bookkeeping
+	popped  uint64 // entries of the queue that came due
 	current uint64 // number of the running step, 0 outside
 	running *actor // whose step code runs
 	stopAt  uint64
@@ -114,6 +115,10 @@ func (k *Kernel) Now() kafka.Nanos { return k.now }
 
 // Events counts the steps executed so far; it is the number of the last one.
 func (k *Kernel) Events() uint64 { return k.events }
+
+// Dispatched counts the entries of the event queue that came due: messages that
+// arrive, timers, ends of steps, flushes, calls.
+func (k *Kernel) Dispatched() uint64 { return k.popped }
 
 // Pending counts what is scheduled: timers, messages, ends of steps, calls.
 func (k *Kernel) Pending() int { return k.q.Len() }
@@ -247,6 +252,7 @@ func (k *Kernel) turn(until kafka.Nanos) bool {
 		return false
 	}
 	e := k.q.Pop()
+	k.popped++
 	k.now = e.At
 	k.dispatch(&e)
 	return true

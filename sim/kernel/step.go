@@ -56,7 +56,9 @@ func (k *Kernel) run(a *actor, wi uint8, in *input) {
 	for _, f := range k.after {
 		f(a.id, &k.in, &k.eff)
 	}
-	k.foldStep(a, in, wi, took, diskDigest)
+	if !k.cfg.NoFingerprint {
+		k.foldStep(a, in, wi, took, diskDigest)
+	}
 	if a.state != Running || a.incarnation != incarnation {
 		k.current = 0
 		return // an observer crashed it: before its sends

@@ -12,8 +12,10 @@ const (
 // zeros is what holes read as.
 var zeros [64 << 10]byte
 
-// extent is a run of bytes of a file. Bytes are never changed once written; a
-// small tail grows beyond len(data), into capacity that it alone owns.
+// extent is a run of bytes of a file. Bytes are never changed once written. Spare
+// capacity behind them is the extent's own, into which a small tail grows, if all
+// capacity is at most tailMax. Beyond that it is the writer's, and only serves to see
+// that what is written next lies behind data in memory, too.
 type extent struct {
 	pos  int64
 	data []byte
@@ -23,8 +25,7 @@ func (e *extent) end() int64 { return e.pos + int64(len(e.data)) }
 
 // content is a file's bytes: extents in order of position, holes between them
 // and up to size.
-// Invariant: extents do not overlap, none is empty, the last ends at or before
-// size; an extent with spare capacity shares it with nobody.
+// Invariant: extents do not overlap, none is empty, the last ends at or before size.
 type content struct {
 	extents []extent
 	size    int64
@@ -66,8 +67,23 @@ func (c *content) write(pos int64, b []byte) (grown int64, kept []byte) {
 		return grown, c.writeSmall(i, pos, b)
 	}
 	kept = slices.Clip(b)
-	c.extents = insert(c.extents, i, extent{pos, kept})
+	switch {
+	case i > 0 && c.extents[i-1].continues(pos, b):
+		e := &c.extents[i-1]
+		e.data = e.data[:len(e.data)+len(b)]
+	case cap(b) > tailMax:
+		c.extents = insert(c.extents, i, extent{pos, b})
+	default:
+		c.extents = insert(c.extents, i, extent{pos, kept})
+	}
 	return grown, kept
+}
+
+// continues reports whether b, written at pos, follows e in the file and in memory.
+// A writer that puts its batches behind each other so gets them back in one piece.
+func (e *extent) continues(pos int64, b []byte) bool {
+	n := len(e.data)
+	return cap(e.data) > tailMax && e.end() == pos && cap(e.data) >= n+len(b) && &e.data[:n+1][n] == &b[0]
 }
 
 // writeSmall copies b to the end of the extent before index i when that is a
@@ -76,7 +92,10 @@ func (c *content) writeSmall(i int, pos int64, b []byte) []byte {
 	if i > 0 && c.extents[i-1].end() == pos {
 		tail := &c.extents[i-1]
 		old := len(tail.data)
-		if old+len(b) <= max(cap(tail.data), tailMax) {
+		if old+len(b) <= tailMax {
+			if cap(tail.data) > tailMax {
+				tail.data = slices.Clip(tail.data)
+			}
 			tail.data = growTail(tail.data, b)
 			return tail.data[old:len(tail.data):len(tail.data)]
 		}
@@ -114,7 +133,7 @@ func (c *content) punch(pos, end int64) (i int, freed int64) {
 	if i < len(c.extents) && c.extents[i].pos < pos {
 		e := &c.extents[i]
 		left := pos - e.pos
-		right := extent{pos, e.data[left:]}
+		right := extent{pos, e.without(left)}
 		e.data = e.data[:left:left]
 		i++
 		c.extents = insert(c.extents, i, right)
@@ -125,7 +144,7 @@ func (c *content) punch(pos, end int64) (i int, freed int64) {
 	}
 	if j < len(c.extents) && c.extents[j].pos < end {
 		cut := end - c.extents[j].pos
-		c.extents[j].data = c.extents[j].data[cut:]
+		c.extents[j].data = c.extents[j].without(cut)
 		c.extents[j].pos = end
 		freed += cut
 	}
@@ -133,6 +152,15 @@ func (c *content) punch(pos, end int64) (i int, freed int64) {
 		c.extents = slices.Delete(c.extents, i, j)
 	}
 	return i, freed
+}
+
+// without is data but for its first n bytes. A writer's capacity must not shrink to
+// where it looks like the extent's own.
+func (e *extent) without(n int64) []byte {
+	if cap(e.data) > tailMax {
+		return slices.Clip(e.data[n:])
+	}
+	return e.data[n:]
 }
 
 // truncate cuts or extends to size and returns the bytes freed.

@@ -25,6 +25,7 @@ func TestContentMatchesAFlatSlice(t *testing.T) {
 		var c content
 		var flat []byte
 		alloc := int64(0)
+		var room []byte // a writer's, of which it writes pieces
 		resize := func(n int) {
 			if n <= len(flat) {
 				flat = flat[:n]
@@ -42,6 +43,22 @@ func TestContentMatchesAFlatSlice(t *testing.T) {
 				}
 				alloc += grown
 				resize(max(len(flat), pos+len(b)))
+				copy(flat[pos:], b)
+			},
+			"write a piece": func(t *rapid.T) {
+				pos := rapid.OneOf(rapid.Just(len(flat)), rapid.IntRange(0, 20000)).Draw(t, "pos")
+				n := rapid.IntRange(1, 3000).Draw(t, "n")
+				if cap(room)-len(room) < n {
+					room = make([]byte, 0, 10000)
+				}
+				room = append(room, bytes.Repeat([]byte{rapid.Byte().Draw(t, "fill")}, n)...)
+				b := room[len(room)-n:]
+				grown, kept := c.write(int64(pos), b)
+				if !bytes.Equal(kept, b) || cap(kept) != n && n >= smallWrite {
+					t.Fatal("kept bytes differ")
+				}
+				alloc += grown
+				resize(max(len(flat), pos+n))
 				copy(flat[pos:], b)
 			},
 			"truncate": func(t *rapid.T) {
@@ -83,6 +100,25 @@ func TestSmallAppendsShareOneBuffer(t *testing.T) {
 	}
 	if len(c.extents) != 1 || cap(c.extents[0].data) != 4096 {
 		t.Errorf("512 entries of 8 bytes lie in %d extents", len(c.extents))
+	}
+}
+
+// A log's leader puts its batches behind each other, so that a fetch of many copies
+// nothing.
+func TestPiecesOfOneBufferBecomeOneExtent(t *testing.T) {
+	var c content
+	room := make([]byte, 0, 64<<10)
+	for i := range 40 {
+		n := len(room)
+		room = append(room, bytes.Repeat([]byte{byte(i)}, 1200)...)
+		c.write(int64(n), room[n:])
+	}
+	if b := c.read(0, len(room)); len(c.extents) != 1 || &b[0] != &room[0] || cap(b) != len(b) {
+		t.Errorf("%d extents", len(c.extents))
+	}
+	c.write(int64(len(room)), []byte("small"))
+	if room = append(room, "large"...); string(c.read(int64(len(room)-5), 5)) != "small" {
+		t.Error("the file and the writer's buffer overlap")
 	}
 }
 
