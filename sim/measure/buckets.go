@@ -31,7 +31,7 @@ func bucketWidth(run kafka.Nanos) kafka.Nanos {
 }
 
 func newBuckets(width kafka.Nanos) *buckets {
-	return &buckets{width: width, end: width, produce: newLatency(), e2e: newLatency(), out: outcome.Series{Step: width}}
+	return &buckets{width: width, end: width, produce: latency{}, e2e: latency{}, out: outcome.Series{Step: width}}
 }
 
 func (b *buckets) advance(now kafka.Nanos, p *partitions) {

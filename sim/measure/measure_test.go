@@ -3,6 +3,8 @@ package measure
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
@@ -262,14 +264,37 @@ func TestBucketsAreFewEnoughForAPlot(t *testing.T) {
 // A quantile is the value of the nearest rank, counted in integers: values 1 to n
 // are their own ranks.
 func TestQuantilesAreTheValuesOfTheirRanks(t *testing.T) {
-	l := newLatency()
+	l := latency{}
 	for n := int64(1); n <= 2000; n++ { // up to 2000 the histogram keeps single microseconds
 		l.add(kafka.Nanos(n)*kafka.Microsecond, 1)
-		for _, perMille := range []int64{500, 950, 990, 999} {
-			want := kafka.Nanos(max((n*perMille+500)/1000, 1)) * kafka.Microsecond
-			if got := l.at(n, perMille); got != want {
+		q := l.quantiles()
+		for perMille, got := range map[int64]kafka.Nanos{500: q.P50, 950: q.P95, 990: q.P99, 999: q.P999} {
+			if want := kafka.Nanos(max((n*perMille+500)/1000, 1)) * kafka.Microsecond; got != want {
 				t.Fatalf("%d of 1000 of 1 to %d is %s, want %s", perMille, n, got, want)
 			}
 		}
 	}
+	if !l.full {
+		t.Error("2000 values are few")
+	}
+}
+
+// A few values are not put into the histogram; nobody sees that.
+func TestFewValuesHaveTheQuantilesOfTheHistogram(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l latency
+		for range rapid.IntRange(1, 30).Draw(t, "values") {
+			d := kafka.Nanos(1)<<rapid.IntRange(0, 43).Draw(t, "scale") + kafka.Nanos(rapid.Int64Range(0, 1<<40).Draw(t, "more"))
+			l.add(d, rapid.Int64Range(1, 100).Draw(t, "records"))
+		}
+		few := l.quantiles()
+		l.fill()
+		if all := l.quantiles(); few != all {
+			t.Fatalf("%+v, by the histogram %+v", few, all)
+		}
+		l.reset()
+		if l.quantiles() != (outcome.Quantiles{}) {
+			t.Fatal("not empty")
+		}
+	})
 }

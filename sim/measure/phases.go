@@ -1,54 +1,115 @@
 package measure
 
 import (
+	"cmp"
+	"math/bits"
+	"slices"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
 )
 
-// latency records durations from 1 us to 1 h with three digits, in microseconds.
+// latency records durations from 1 us to 1 h with three digits, in microseconds: the
+// first few as they come, more in a histogram.
 type latency struct {
-	h   *hdrhistogram.Histogram
-	max kafka.Nanos
+	few  []sample
+	h    *hdrhistogram.Histogram // empty while few suffices
+	full bool                    // few was moved to h
+	max  kafka.Nanos
 }
 
-const longest = kafka.Hour
+// sample is n durations of us microseconds.
+type sample struct{ us, n int64 }
 
-func newLatency() latency {
-	return latency{h: hdrhistogram.New(1, int64(longest/kafka.Microsecond), 3)}
-}
+const (
+	longest = kafka.Hour
+	// maxFew is up to where sorting is cheaper than clearing 200 KiB of counters.
+	maxFew = 512
+	digits = 3
+)
 
 // add counts n records with duration d; a longer one counts as the longest.
 func (l *latency) add(d kafka.Nanos, n int64) {
 	l.max = max(l.max, d)
-	d = min(max(d, kafka.Microsecond), longest)
-	if err := l.h.RecordValues(int64(d/kafka.Microsecond), n); err != nil {
+	s := sample{int64(min(max(d, kafka.Microsecond), longest) / kafka.Microsecond), n}
+	if !l.full && len(l.few) < maxFew {
+		l.few = append(l.few, s)
+		return
+	}
+	if !l.full {
+		l.fill()
+	}
+	l.record(s)
+}
+
+// fill moves few to the histogram.
+func (l *latency) fill() {
+	if l.h == nil {
+		l.h = hdrhistogram.New(1, int64(longest/kafka.Microsecond), digits)
+	}
+	for _, s := range l.few {
+		l.record(s)
+	}
+	l.few, l.full = l.few[:0], true
+}
+
+func (l *latency) record(s sample) {
+	if err := l.h.RecordValues(s.us, s.n); err != nil {
 		panic(err) // the value was clamped into the histogram's range
 	}
 }
 
 func (l *latency) quantiles() outcome.Quantiles {
-	n := l.h.TotalCount()
+	var at func(rank, n int64) int64
+	var n int64
+	if l.full {
+		at, n = l.at, l.h.TotalCount()
+	} else {
+		at, n = l.sorted()
+	}
 	if n == 0 {
 		return outcome.Quantiles{}
 	}
-	at := func(perMille int64) kafka.Nanos { return min(l.at(n, perMille), l.max) } // a bin's upper edge may lie above
-	return outcome.Quantiles{Count: n, P50: at(500), P95: at(950), P99: at(990), P999: at(999), Max: l.max}
+	rank := func(perMille int64) kafka.Nanos { // rounded to the nearest
+		us := at(max((n*perMille+500)/1000, 1), n)
+		return min(kafka.Nanos(us)*kafka.Microsecond, l.max) // a bin's upper edge may lie above
+	}
+	return outcome.Quantiles{Count: n, P50: rank(500), P95: rank(950), P99: rank(990), P999: rank(999), Max: l.max}
 }
 
-// at is the value whose rank is perMille of n values, rounded to the nearest.
-// The library takes a float and may round its product the other way on a machine
-// that fuses multiplication and addition; it gets one that stands for rank + 1/4.
-func (l *latency) at(n, perMille int64) kafka.Nanos {
-	rank := max((n*perMille+500)/1000, 1)
-	percentile := (float64(rank) - 0.25) / float64(n) * 100
-	return kafka.Nanos(l.h.ValueAtQuantile(percentile)) * kafka.Microsecond
+// at is the value of a rank of n. The library takes a float and may round its product
+// the other way on a machine that fuses multiplication and addition; it gets one that
+// stands for rank + 1/4.
+func (l *latency) at(rank, n int64) int64 {
+	return l.h.ValueAtQuantile((float64(rank) - 0.25) / float64(n) * 100)
 }
+
+// sorted gives the same answers from few.
+func (l *latency) sorted() (at func(rank, n int64) int64, n int64) {
+	slices.SortFunc(l.few, func(a, b sample) int { return cmp.Compare(a.us, b.us) })
+	for _, s := range l.few {
+		n += s.n
+	}
+	return func(rank, _ int64) int64 {
+		i := 0
+		for ; rank > l.few[i].n; i++ {
+			rank -= l.few[i].n
+		}
+		return binEnd(l.few[i].us)
+	}, n
+}
+
+// binEnd is the greatest value of the histogram's bin that v falls into: of 1,024
+// bins for each power of two, single values below 2,048.
+func binEnd(v int64) int64 { return v | (1<<max(bits.Len64(uint64(v))-11, 0) - 1) }
 
 func (l *latency) reset() {
-	l.h.Reset()
-	l.max = 0
+	if l.full {
+		l.h.Reset()
+	}
+	l.few, l.full, l.max = l.few[:0], false, 0
 }
 
 // phases are before, during and after the faults. "During" lasts from the first
@@ -86,7 +147,7 @@ const (
 func newPhases(start kafka.Nanos) *phases {
 	p := &phases{start: start}
 	for i, n := range []string{"before", "during", "after"} {
-		p.open[i] = phase{name: n, produce: newLatency(), e2e: newLatency(), span: outcome.Interval{From: -1, To: -1}}
+		p.open[i] = phase{name: n, produce: latency{}, e2e: latency{}, span: outcome.Interval{From: -1, To: -1}}
 	}
 	p.open[before].span.From, p.open[before].used = start, true
 	return p
