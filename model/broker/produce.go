@@ -213,14 +213,14 @@ func (b *Broker) noteProduce(out *step.Effects, op *produceOp) {
 		for j := range t.Partitions {
 			part := &op.parts[n]
 			n++
-			e := event.Event{Kind: event.ProduceAnswered, Node: b.cfg.NodeID, Acks: op.acks, Err: part.code,
-				TP:   kafka.TopicPartition{Topic: t.Topic, Partition: t.Partitions[j].Partition},
-				Base: part.res.Base, Last: part.res.Last, LeaderEpoch: kafka.NoLeaderEpoch, HW: kafka.NoOffset}
+			e := out.Fact()
+			e.Kind, e.Node, e.Acks, e.Err = event.ProduceAnswered, b.cfg.NodeID, op.acks, part.code
+			e.TP = kafka.TopicPartition{Topic: t.Topic, Partition: t.Partitions[j].Partition}
+			e.Base, e.Last, e.LeaderEpoch, e.HW = part.res.Base, part.res.Last, kafka.NoLeaderEpoch, kafka.NoOffset
 			if part.h != nil {
 				p := part.h.p
 				e.TP, e.LeaderEpoch, e.HW, e.MaximalISR = p.TP, p.LeaderEpoch(), p.HighWatermark(), p.MaximalISR()
 			}
-			out.Note(e)
 		}
 	}
 }

@@ -107,12 +107,12 @@ func (p *Producer) requeue(in *step.Input, b *batch) {
 }
 
 func (p *Producer) acknowledge(out *step.Effects, b *batch, base kafka.Offset) {
-	e := event.Event{Kind: event.RecordAcked, TP: b.queue.tp, Producer: p.cfg.Number, First: b.first, Count: b.count,
-		Base: base, Last: kafka.NoOffset, Acks: p.cfg.Acks, Created: b.oldest, Index: b.attempts + 1, Size: int32(b.size)}
+	e := out.Fact()
+	e.Kind, e.TP, e.Producer, e.First, e.Count = event.RecordAcked, b.queue.tp, p.cfg.Number, b.first, b.count
+	e.Base, e.Last, e.Acks, e.Created, e.Index, e.Size = base, kafka.NoOffset, p.cfg.Acks, b.oldest, b.attempts+1, int32(b.size)
 	if base != kafka.NoOffset {
 		e.Last = base + kafka.Offset(b.count) - 1
 	}
-	out.Note(e)
 	p.acc.settle(b)
 	p.acc.recycle(b)
 }

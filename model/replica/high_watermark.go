@@ -40,8 +40,7 @@ func (p *Partition) maybeIncrementHW(in *step.Input, out *step.Effects) bool {
 }
 
 func (p *Partition) noteHW(out *step.Effects, hw kafka.Offset) {
-	e := p.fact(event.HighWatermark)
+	e := p.noted(out, event.HighWatermark)
 	e.HW, e.LEO, e.Flag = hw, p.published, p.role == Leader
 	e.ISR, e.MaximalISR = p.isr, p.maximal
-	out.Note(e)
 }

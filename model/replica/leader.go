@@ -84,11 +84,10 @@ func (p *Partition) noteRoll(in *step.Input, out *step.Effects, info *log.Append
 
 // noteAppend notes a batch that is now in the log.
 func (p *Partition) noteAppend(out *step.Effects, b record.Batch) {
-	e := p.fact(event.BatchAppended)
+	e := p.noted(out, event.BatchAppended)
 	e.Base, e.Last, e.LeaderEpoch = b.BaseOffset(), b.LastOffset(), b.PartitionLeaderEpoch()
 	e.CRC, e.Count, e.Size = b.CRC(), b.Count(), int32(len(b))
 	e.LEO, e.Flag = e.Last+1, p.role == Leader
-	out.Note(e)
 }
 
 // Publish makes an append visible, and with it those before it that are done; the
@@ -131,9 +130,7 @@ func (p *Partition) publishUpTo(out *step.Effects, end kafka.Offset) {
 		return
 	}
 	p.published = end
-	e := p.fact(event.LEOPublished)
-	e.LEO = end
-	out.Note(e)
+	p.noted(out, event.LEOPublished).LEO = end
 }
 
 // CheckDelayedProduce is L-14 for one partition of a parked produce request:

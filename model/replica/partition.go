@@ -114,6 +114,14 @@ func (p *Partition) SetOffline(in *step.Input, out *step.Effects) {
 	p.env.Watcher.Moved(in, out, p, MovedRole)
 }
 
+// noted is a fact about this partition with the fields that all of them share; see
+// step.Effects.Fact.
+func (p *Partition) noted(out *step.Effects, k event.Kind) *event.Event {
+	e := out.Fact()
+	e.Kind, e.Node, e.TP, e.LeaderEpoch = k, p.env.Node, p.TP, p.leaderEpoch
+	return e
+}
+
 // fact is an event about this partition with the fields that all of them share.
 func (p *Partition) fact(k event.Kind) event.Event {
 	return event.Event{Kind: k, Node: p.env.Node, TP: p.TP, LeaderEpoch: p.leaderEpoch}

@@ -109,47 +109,53 @@ func (e *Effects) NewConn() ConnID {
 // Refused. Requests may be queued on it at once.
 func (e *Effects) Connect(lane Lane, to Addr) ConnID {
 	c := e.NewConn()
-	e.Ops = append(e.Ops, Op{Kind: OpConnect, Lane: lane, Conn: c, Detail: &Detail{Addr: to}})
+	o := e.op(OpConnect)
+	o.Lane, o.Conn, o.Detail = lane, c, &Detail{Addr: to}
 	return c
 }
 
 // Close closes a connection from this side. No input follows for it.
-func (e *Effects) Close(c ConnID) { e.Ops = append(e.Ops, Op{Kind: OpClose, Conn: c}) }
+func (e *Effects) Close(c ConnID) { e.op(OpClose).Conn = c }
 
 // Request sends body on a connection that this node opened. The answer carries
 // the same correlation, which the caller chooses.
 func (e *Effects) Request(c ConnID, correlation int32, body Message) {
-	e.Ops = append(e.Ops, Op{Kind: OpRequest, Conn: c, Correlation: correlation, Body: body})
+	o := e.op(OpRequest)
+	o.Conn, o.Correlation, o.Body = c, correlation, body
 }
 
 // Reply answers a request received on c, and lets the next one of c through.
 func (e *Effects) Reply(c ConnID, correlation int32, body Message) {
-	e.Ops = append(e.Ops, Op{Kind: OpReply, Conn: c, Correlation: correlation, Body: body})
+	o := e.op(OpReply)
+	o.Conn, o.Correlation, o.Body = c, correlation, body
 }
 
 // NoReply ends a request that gets no answer (produce with acks=0).
 func (e *Effects) NoReply(c ConnID, correlation int32) {
-	e.Ops = append(e.Ops, Op{Kind: OpNoReply, Conn: c, Correlation: correlation})
+	o := e.op(OpNoReply)
+	o.Conn, o.Correlation = c, correlation
 }
 
 // Push sends a message from the accepting side without a request (ZooKeeper
 // watch events and session notices). It arrives as a Response with correlation -1.
 func (e *Effects) Push(c ConnID, body Message) {
-	e.Ops = append(e.Ops, Op{Kind: OpReply, Conn: c, Correlation: -1, Body: body})
+	o := e.op(OpReply)
+	o.Conn, o.Correlation, o.Body = c, -1, body
 }
 
 // SetTimer delivers a Timer input on lane at time at (not before this step's
 // time is spent). arg and ref come back as they are.
 func (e *Effects) SetTimer(lane Lane, at kafka.Nanos, kind TimerKind, arg int64, ref any) TimerRef {
 	r := e.Timers.take()
-	e.Ops = append(e.Ops, Op{Kind: OpSetTimer, Lane: lane, At: at, Timer: kind, Arg: arg, Ref: ref, TimerRef: r})
+	o := e.op(OpSetTimer)
+	o.Lane, o.At, o.Timer, o.Arg, o.Ref, o.TimerRef = lane, at, kind, arg, ref, r
 	return r
 }
 
 // CancelTimer cancels *r if it is pending and clears it.
 func (e *Effects) CancelTimer(r *TimerRef) {
 	if r.IsSet() && e.Timers.live(*r) {
-		e.Ops = append(e.Ops, Op{Kind: OpCancelTimer, TimerRef: *r})
+		e.op(OpCancelTimer).TimerRef = *r
 	}
 	*r = TimerRef{}
 }
@@ -157,20 +163,50 @@ func (e *Effects) CancelTimer(r *TimerRef) {
 // Flush starts a background fsync of files and directories: it covers what was
 // written before this step's end; lane gets Flushed with id.
 func (e *Effects) Flush(lane Lane, id FlushID, files []vfs.File, dirs []string) {
-	e.Ops = append(e.Ops, Op{Kind: OpFlush, Lane: lane, Detail: &Detail{Flush: id, Files: files, Dirs: dirs}})
+	o := e.op(OpFlush)
+	o.Lane, o.Detail = lane, &Detail{Flush: id, Files: files, Dirs: dirs}
 }
 
 // Done delivers a Done input to this step's worker when the step's time is spent,
 // at once if it took none.
 func (e *Effects) Done(kind TimerKind, arg int64, ref any) {
-	e.Ops = append(e.Ops, Op{Kind: OpDone, Timer: kind, Arg: arg, Ref: ref})
+	o := e.op(OpDone)
+	o.Timer, o.Arg, o.Ref = kind, arg, ref
 }
 
 // Charge keeps the worker busy for d of CPU time. Waiting is a timer, never a charge.
 func (e *Effects) Charge(d kafka.Nanos) { e.Service += d }
 
 // Note records a fact. Time, Seq and Actor are filled by the runner.
-func (e *Effects) Note(ev event.Event) { e.Notes = append(e.Notes, ev) }
+func (e *Effects) Note(ev event.Event) { *e.Fact() = ev }
+
+// Fact is Note of an empty fact, which the caller fills at once: the pointer is good
+// until the next call.
+func (e *Effects) Fact() *event.Event {
+	n := len(e.Notes)
+	if n == cap(e.Notes) {
+		e.Notes = append(e.Notes, event.Event{})
+		return &e.Notes[n]
+	}
+	e.Notes = e.Notes[:n+1]
+	f := &e.Notes[n]
+	*f = event.Event{}
+	return f
+}
+
+// op adds an operation, of which everything but its kind is zero.
+func (e *Effects) op(kind OpKind) *Op {
+	n := len(e.Ops)
+	if n == cap(e.Ops) {
+		e.Ops = append(e.Ops, Op{})
+	} else {
+		e.Ops = e.Ops[:n+1]
+		e.Ops[n] = Op{}
+	}
+	o := &e.Ops[n]
+	o.Kind = kind
+	return o
+}
 
 // Exit ends the process after this step's sends.
 func (e *Effects) Exit(reason string) { e.Exiting, e.ExitReason = true, reason }

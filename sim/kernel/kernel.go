@@ -314,11 +314,12 @@ func (k *Kernel) Deliver(to ActorID, d *Delivery) {
 	if k.cfg.CheckWire && d.Body != nil {
 		k.checkWire(d)
 	}
-	it := item{actor: to, inc: a.incarnation, in: input{
-		kind: d.Kind, lane: d.Lane, conn: d.Conn, corr: d.Correlation, from: d.From,
-		parent: d.Parent, arg: d.Digest, body: d.Body}}
+	it := k.ready.place()
+	it.actor, it.end, it.worker, it.inc = to, false, 0, a.incarnation
+	in := &it.in
+	in.kind, in.lane, in.timer, in.conn, in.corr, in.from = d.Kind, d.Lane, 0, d.Conn, d.Correlation, d.From
+	in.parent, in.arg, in.ref, in.body = d.Parent, d.Digest, 0, d.Body
 	if d.Err != nil {
-		it.in.body = d.Err
+		in.body = d.Err
 	}
-	k.ready.push(&it)
 }

@@ -228,12 +228,16 @@ type ring struct {
 	n    int
 }
 
-func (r *ring) push(it *item) {
+func (r *ring) push(it *item) { *r.place() = *it }
+
+// place is the place of a new last item, whose fields the caller sets all.
+func (r *ring) place() *item {
 	if r.n == len(r.buf) {
 		r.grow()
 	}
-	r.buf[(r.head+r.n)&(len(r.buf)-1)] = *it
+	p := &r.buf[(r.head+r.n)&(len(r.buf)-1)]
 	r.n++
+	return p
 }
 
 func (r *ring) pop() item {
