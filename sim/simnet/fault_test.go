@@ -155,6 +155,46 @@ func TestShapeAddsLatencyAndJitterWhileItLasts(t *testing.T) {
 	}
 }
 
+// A narrow link holds nothing back once it is wide again: 400 ms of a queue of 500 ms
+// are left when the rule is lifted.
+func TestWideningALinkLetsGoWhatWaitsForIt(t *testing.T) {
+	for _, base := range []int64{0, 1_000_000} {
+		w := newWorld(t, func(_ *kernel.Config, n *Config) { n.Bandwidth = base })
+		w.boot("s", nil)
+		kb := text(make([]byte, 10_000-8)) // 100 ms at 100 kB/s
+		w.boot("c", script(func(_ int, c step.ConnID, out *step.Effects) {
+			for i := range 5 {
+				out.Request(c, int32(i), kb)
+			}
+		}, 100*ms, 250*ms))
+		var at []kafka.Nanos
+		w.n.OnDeliver(func(m *Message) Action { at = append(at, w.k.Now()); return Action{} })
+		w.at(50*ms, func() { w.at(200*ms, w.n.Shape([]string{"s"}, []string{"c"}, Shape{Bandwidth: 100_000})) })
+		w.k.Run(2 * kafka.Second)
+		if len(at) != 10 {
+			t.Fatalf("base %d: %d messages came, want 10", base, len(at))
+		}
+		for i, now := range at {
+			want := 201 * ms // the first, and the last of the first five on an unlimited link
+			switch {
+			case base == 0 && i >= 5:
+				want = 251 * ms
+			case base > 0:
+				want += kafka.Nanos(i) * 10 * ms // one after the other, without a gap
+				if i >= 5 {
+					want += 9 * ms // the first five have left at 240 ms
+				}
+			}
+			if i == 0 {
+				want = 201 * ms
+			}
+			if now < want-ms || now > want+2*ms {
+				t.Errorf("base %d: message %d came at %s, want %s", base, i, now, want)
+			}
+		}
+	}
+}
+
 func TestLossIsSeenAsRetransmissionTimeouts(t *testing.T) {
 	w := newWorld(t, func(_ *kernel.Config, n *Config) { n.LossPPM = 200_000 })
 	w.boot("s", nil)

@@ -1,6 +1,8 @@
 package simnet
 
 import (
+	"math/bits"
+
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/sim/kernel"
 )
@@ -149,8 +151,11 @@ func (n *Net) add(r *rule) (lift func()) {
 // refresh applies the rules to all links and lets go what a lifted one held back.
 func (n *Net) refresh() {
 	for _, l := range n.all {
-		cut, clogged, loss := l.cut, l.clogged, l.lossPPM
+		cut, clogged, loss, bandwidth := l.cut, l.clogged, l.lossPPM, l.bandwidth
 		n.applyRules(l)
+		if l.busyUntil > n.k.Now() && bandwidth > 0 && (l.bandwidth == 0 || l.bandwidth > bandwidth) {
+			n.widen(l, bandwidth)
+		}
 		if cut && !l.cut || clogged && !l.clogged || l.lossPPM < loss {
 			n.letGo(l)
 		}
@@ -179,6 +184,28 @@ func (n *Net) applyRules(l *link) {
 	}
 	if l.lossPPM >= million {
 		l.cut, l.lossPPM = true, 0
+	}
+}
+
+// widen speeds up what waits for a link whose bandwidth was lower. What had left its
+// queue already may gain up to what its latency was drawn above the least.
+func (n *Net) widen(l *link, before int64) {
+	now := n.k.Now()
+	scale := func(d kafka.Nanos) kafka.Nanos {
+		if l.bandwidth == 0 {
+			return 0
+		}
+		hi, lo := bits.Mul64(uint64(d), uint64(before))
+		v, _ := bits.Div64(hi, lo, uint64(l.bandwidth)) // before is the smaller
+		return kafka.Nanos(v)
+	}
+	l.busyUntil = now + scale(l.busyUntil-now)
+	for _, c := range n.conns {
+		for d := range 2 {
+			if x := &c.dir[d]; x.link == l {
+				n.advance(c, d, func(at kafka.Nanos) kafka.Nanos { return now + scale(at-now) + l.latency.Min() + l.extra })
+			}
+		}
 	}
 }
 

@@ -144,6 +144,24 @@ func (n *Net) hasten(c *conn, d int) {
 	n.expect(c, d)
 }
 
+// advance moves arrivals forward, in order; to gives a message's new time.
+func (n *Net) advance(c *conn, d int, to func(arrive kafka.Nanos) kafka.Nanos) {
+	x := &c.dir[d]
+	last := kafka.Nanos(0)
+	for i := range x.q.n {
+		m := x.q.at(i)
+		if m.arrive > n.k.Now() {
+			m.arrive = max(min(m.arrive, to(m.arrive)), last)
+		}
+		last = m.arrive
+	}
+	x.last = last
+	if x.next != (kernel.Handle{}) {
+		n.k.Cancel(x.next)
+		n.expect(c, d)
+	}
+}
+
 // arrive: the head of a direction reaches the other end.
 func (n *Net) arrive(c *conn, d int) {
 	x := &c.dir[d]
