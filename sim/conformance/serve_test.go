@@ -3,11 +3,13 @@ package conformance
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -257,9 +259,36 @@ func (s *serving) compareRecovered() {
 		check(s.t, l.Batches(last, func(b record.Batch) bool { last = b.NextOffset(); return true }))
 		want := s.c.records(topic.Name, last)
 		sameRecords(s.t, topic.Name, consumed(s.t, topic.Name, l, 1<<20), want)
+		s.compareTimes(topic.Name, l, want)
 		records += len(want)
 	}
 	s.t.Logf("Kafka %s recovered and served %d logs with %d records of ours", s.r.version, len(s.topics), records)
+}
+
+// compareTimes asks both logs what ListOffsets answers (storage 3.5): for the newest
+// record, and for times before, in, between and after the records. That makes Kafka look
+// up greatest timestamps, which shows in its time indexes when it closes them.
+func (s *serving) compareTimes(topic string, l *log.Log, records []goldenRecord) {
+	s.t.Helper()
+	if len(records) == 0 {
+		return
+	}
+	newest, err := l.MaxTimestampOffset(l.LogEndOffset())
+	check(s.t, err)
+	ours, words := []log.TimestampOffset{newest}, []string{"times", topic, "max"}
+	first, middle, last := records[0].Timestamp, records[len(records)/2].Timestamp, records[len(records)-1].Timestamp
+	for _, ts := range []int64{first - 1000, first, middle - 1, middle, middle + 1, last, int64(newest.Timestamp), int64(newest.Timestamp) + 1} {
+		found, err := l.OffsetForTimestamp(kafka.TimestampMs(ts), l.LogEndOffset())
+		check(s.t, err)
+		ours, words = append(ours, found), append(words, strconv.FormatInt(ts, 10))
+	}
+	var text strings.Builder
+	for _, o := range ours {
+		fmt.Fprintf(&text, "%d %d %d ", o.Timestamp, o.Offset, o.Epoch)
+	}
+	if got, want := strings.TrimSpace(text.String()), strings.TrimSpace(s.c.driver.do(words...).words); got != want {
+		s.t.Errorf("%s: %v\nours  %s\nKafka %s", topic, words[2:], got, want)
+	}
 }
 
 // extend has real producers append to every log and returns what consumers then see.

@@ -48,6 +48,8 @@ public final class Driver {
                 return topics.describe(words[1]);
             case "offsets": // topic
                 return topics.offsets(words[1]);
+            case "times": // topic, time or "max" ...
+                return topics.times(words[1], List.of(words).subList(2, words.length));
             case "delete-records": // topic, offset
                 return topics.deleteRecords(words[1], Long.parseLong(words[2]));
             case "producer": // name, key=value ...

@@ -3,9 +3,11 @@ package simkafka;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -22,6 +24,7 @@ final class Reader {
     /** A log may end in offsets without records; a reader that gets no more has all of it. */
     private static final long STALLED_AFTER_MS = 1_000;
     private final String bootstrap;
+    private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>(); // by isolation level
 
     Reader(String bootstrap) {
         this.bootstrap = bootstrap;
@@ -43,30 +46,35 @@ final class Reader {
     }
 
     private void read(String topic, long last, String isolation, Consumer<ConsumerRecord<byte[], byte[]>> each) {
+        TopicPartition tp = new TopicPartition(topic, 0);
+        var consumer = consumers.computeIfAbsent(isolation, this::open);
+        consumer.assign(List.of(tp));
+        consumer.seekToBeginning(List.of(tp));
+        long end = consumer.endOffsets(List.of(tp)).get(tp);
+        long began = System.currentTimeMillis();
+        long moved = began;
+        for (long at = consumer.position(tp); at < end; ) {
+            consumer.poll(Duration.ofMillis(100)).forEach(each);
+            long now = System.currentTimeMillis();
+            if (consumer.position(tp) > at) {
+                at = consumer.position(tp);
+                moved = now;
+            } else if (now > began + READ_WITHIN_MS || at >= Math.min(last, end) && now > moved + STALLED_AFTER_MS) {
+                return;
+            }
+        }
+    }
+
+    private KafkaConsumer<byte[], byte[]> open(String isolation) {
         Properties p = new Properties();
         p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         p.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, isolation);
         p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
         p.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false");
         p.put(ConsumerConfig.CHECK_CRCS_CONFIG, "true");
-        TopicPartition tp = new TopicPartition(topic, 0);
-        try (var consumer = new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-            consumer.assign(List.of(tp));
-            consumer.seekToBeginning(List.of(tp));
-            long end = consumer.endOffsets(List.of(tp)).get(tp);
-            long began = System.currentTimeMillis();
-            long moved = began;
-            for (long at = consumer.position(tp); at < end; ) {
-                consumer.poll(Duration.ofMillis(200)).forEach(each);
-                long now = System.currentTimeMillis();
-                if (consumer.position(tp) > at) {
-                    at = consumer.position(tp);
-                    moved = now;
-                } else if (now > began + READ_WITHIN_MS || at >= Math.min(last, end) && now > moved + STALLED_AFTER_MS) {
-                    return;
-                }
-            }
-        }
+        p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, "50");
+        p.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, "200");
+        return new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
     private static String json(ConsumerRecord<byte[], byte[]> r, boolean committed) {

@@ -62,6 +62,18 @@ final class Topics {
         return first.offset() + " " + end.offset() + " " + end.leaderEpoch().orElse(-1);
     }
 
+    /** For each time, or "max": timestamp, offset and leader epoch of what ListOffsets finds. */
+    String times(String topic, List<String> times) throws Exception {
+        StringBuilder out = new StringBuilder();
+        for (String time : times) {
+            OffsetSpec spec = time.equals("max") ? OffsetSpec.maxTimestamp() : OffsetSpec.forTimestamp(Long.parseLong(time));
+            ListOffsetsResultInfo found = list(topic, spec);
+            out.append(found.timestamp()).append(' ').append(found.offset()).append(' ');
+            out.append(found.leaderEpoch().orElse(-1)).append(' ');
+        }
+        return out.toString();
+    }
+
     /** A broker that has just started may not know its topics yet. */
     private ListOffsetsResultInfo list(String topic, OffsetSpec spec) throws Exception {
         TopicPartition tp = new TopicPartition(topic, 0);
