@@ -36,6 +36,7 @@ func (l *loader) expect(n *yaml.Node) {
 		l.mapping(v, "expect",
 			field{"verdict", l.word("verdict", &verdict, "pass", "loss"), false},
 			field{"violated", func(n *yaml.Node) { l.list(n, "violated", l.violated) }, false},
+			field{"beyond_budget", l.boolean("beyond_budget", &x.BeyondBudget), false},
 			field{"metrics", func(n *yaml.Node) { l.list(n, "metrics", l.metric) }, false},
 		)
 	}

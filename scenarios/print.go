@@ -310,7 +310,7 @@ func (p *printer) chaos(c *Chaos) {
 }
 
 func (p *printer) expect(x *Expect) {
-	if !x.Loss && len(x.Violated)+len(x.Metrics) == 0 {
+	if !x.Loss && !x.BeyondBudget && len(x.Violated)+len(x.Metrics) == 0 {
 		return
 	}
 	p.line(0, "expect:")
@@ -319,6 +319,9 @@ func (p *printer) expect(x *Expect) {
 	}
 	if len(x.Violated) > 0 {
 		p.line(1, "violated: [%s]", strings.Join(x.Violated, ", "))
+	}
+	if x.BeyondBudget {
+		p.line(1, "beyond_budget: true")
 	}
 	if len(x.Metrics) > 0 {
 		p.line(1, "metrics:")

@@ -161,10 +161,12 @@ type Expect struct {
 	// Loss demands expected loss: the run must lose acknowledged records for a
 	// reason that its configuration allows.
 	Loss bool
-	// Violated demands that this invariant fails (anomaly traces in old profiles).
+	// Violated demands that this invariant fails (anomaly traces in old profiles, bugs).
 	Violated []string
-	// Off removes invariants from the check; every entry needs a reason.
-	Metrics []Metric
+	// BeyondBudget: the faults go beyond what the settings promise to survive. Only what
+	// must hold even then decides the verdict (sim/cluster/beyond.go).
+	BeyondBudget bool
+	Metrics      []Metric
 }
 
 // Metric is one assertion, such as "produce.latency.p99 < 250ms after 55s".

@@ -18,7 +18,8 @@ func newScenarios(a *app) *cobra.Command {
 			RunE: func(*cobra.Command, []string) error { return a.listScenarios() }},
 		&cobra.Command{Use: "show NAME", Short: "Print a built-in scenario", Example: "  simkafka scenarios show leader-crash > mine.yaml",
 			Args: oneArg("the name of a scenario"),
-			RunE: func(_ *cobra.Command, args []string) error { return a.showScenario(args[0]) }})
+			RunE: func(_ *cobra.Command, args []string) error { return a.showScenario(args[0]) }},
+		newGenerate(a))
 	return cmd
 }
 

@@ -1,0 +1,167 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// Generator draws worlds: topology, settings, workload and a plan of faults.
+type Generator struct {
+	Name    string
+	Summary string
+	// Draw is a pure function of the seed, on every machine. What it returns is an
+	// ordinary scenario: it was loaded from its own text, so that YAML prints it and
+	// Load reads it back equal, and nothing in it is left to be drawn but what its
+	// events' delays and random(...) selectors say. It is meant to be run with the same
+	// seed. An error is a fault of the generator.
+	Draw func(seed uint64) (*Spec, error)
+}
+
+// Generators are all of them, by name. Each but the last ones stays within the
+// budget: no more faults at once than what its settings promise to survive, so that
+// whatever an invariant says is a bug (see budget). Those that end in -beyond do not,
+// and demand only what must hold even then (Expect.BeyondBudget).
+var Generators = []Generator{
+	generator(mode{name: "swarm"}, "each seed switches a random subset of settings, features and faults on"),
+	generator(mode{name: "small", small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"),
+	generator(mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"),
+	generator(mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"),
+}
+
+// GeneratorByName finds a generator.
+func GeneratorByName(name string) (Generator, bool) {
+	i := slices.IndexFunc(Generators, func(g Generator) bool { return g.Name == name })
+	if i < 0 {
+		return Generator{}, false
+	}
+	return Generators[i], true
+}
+
+// GeneratorNames lists them.
+func GeneratorNames() []string {
+	names := make([]string, len(Generators))
+	for i := range Generators {
+		names[i] = Generators[i].Name
+	}
+	return names
+}
+
+// Chooser makes the grammar's choices. Each choice has a name of its own within one
+// world, so that a choice does not depend on how many came before it. rapid is one,
+// too: what it finds it can shrink.
+type Chooser interface {
+	// Int is in [lo, hi], both inclusive; lo is the plainest choice.
+	Int(name string, lo, hi int64) int64
+}
+
+// keyed chooses from the seed's own stream of draws.
+type keyed struct{ draws step.Draws }
+
+func (k keyed) Int(name string, lo, hi int64) int64 {
+	return step.Between(k.draws.Draw(name, 0), lo, hi)
+}
+
+// mode is what distinguishes the generators.
+type mode struct {
+	name   string
+	small  bool // tiny segments, short lags
+	beyond bool // more faults than the settings promise to survive
+}
+
+func generator(m mode, summary string) Generator {
+	return Generator{Name: m.name, Summary: summary, Draw: func(seed uint64) (*Spec, error) {
+		w := drawWorld(keyed{step.NewDraws(seed).Sub("generate").Sub(m.name)}, m)
+		w.spec.Name = fmt.Sprintf("%s-%d", m.name, seed)
+		return reload(w.spec)
+	}}
+}
+
+// DrawWorld draws one world of a generator from any source of choices.
+func DrawWorld(name string, c Chooser) (*Spec, error) {
+	for _, m := range []mode{{name: "swarm"}, {name: "small", small: true}, {name: "swarm-beyond", beyond: true}, {name: "small-beyond", small: true, beyond: true}} {
+		if m.name == name {
+			w := drawWorld(c, m)
+			w.spec.Name = name + "-drawn"
+			return reload(w.spec)
+		}
+	}
+	return nil, fmt.Errorf("there is no generator %q; there are %s", name, strings.Join(GeneratorNames(), ", "))
+}
+
+// reload makes the scenario what its text says. It has no lines: nobody wrote it.
+func reload(s *Spec) (*Spec, error) {
+	out, err := Load(s.Name+".yaml", []byte(s.YAML()), nil)
+	if err != nil {
+		return nil, fmt.Errorf("the generated scenario cannot be loaded: %w", err)
+	}
+	for i := range out.Events {
+		out.Events[i].Line = 0
+	}
+	out.Warnings, out.File = nil, ""
+	return out, nil
+}
+
+// world is a scenario in the making.
+type world struct {
+	c    Chooser
+	m    mode
+	spec *Spec
+	on   []string // the switches of the swarm that are on, for people
+	odds int64    // of a switch, in percent
+	path string   // prefix of the choices' names
+	// minISR and replication are those of the first topic.
+	minISR, replication int
+	session             kafka.Nanos // zookeeper.session.timeout.ms
+	lag                 kafka.Nanos // replica.lag.time.max.ms
+	lossy               []string    // brokers that may lose unsynced data
+}
+
+func (w *world) int(name string, lo, hi int64) int64 { return w.c.Int(w.path+name, lo, hi) }
+
+// pick chooses one of the words; the first is the plainest.
+func (w *world) pick(name string, words ...string) string {
+	return words[w.int(name, 0, int64(len(words)-1))]
+}
+
+// odd is true in percent of all cases.
+func (w *world) odd(name string, percent int64) bool { return w.int(name, 0, 99) >= 100-percent }
+
+// swarm reports whether a switch is on: a feature, a setting away from its default,
+// or a kind of fault (simulation 4.2). The scenario says which ones are.
+func (w *world) swarm(name string) bool {
+	if !w.odd("swarm/"+name, w.odds) {
+		return false
+	}
+	w.on = append(w.on, name)
+	return true
+}
+
+// millis draws a time in whole milliseconds.
+func (w *world) millis(name string, lo, hi kafka.Nanos) kafka.Nanos {
+	return kafka.Millisecond * kafka.Nanos(w.int(name, int64(lo/kafka.Millisecond), int64(hi/kafka.Millisecond)))
+}
+
+// drawWorld draws everything: first what there is, then what happens to it.
+func drawWorld(c Chooser, m mode) *world {
+	w := &world{c: c, m: m, spec: &Spec{}}
+	w.odds = []int64{20, 5, 50}[w.int("odds", 0, 2)]
+	w.topology()
+	w.settings()
+	w.workload()
+	w.faults()
+	w.spec.Expect.BeyondBudget = m.beyond
+	w.spec.Why = w.why()
+	return w
+}
+
+func (w *world) why() string {
+	mask := "nothing"
+	if len(w.on) > 0 {
+		mask = strings.Join(w.on, ", ")
+	}
+	return fmt.Sprintf("Drawn by the generator %s. Switched on, each with %d%%: %s.", w.m.name, w.odds, mask)
+}
