@@ -147,9 +147,10 @@ func (p *partition) search(r *replica, e entry, epoch kafka.LeaderEpoch) (match,
 	return p.fork(r, e, epoch, differs, parts)
 }
 
-// reaches reports whether r's log is that of b up to base.
+// reaches reports whether r's log is that of b up to base, as far as that matters: what
+// the leader in office has deleted need not be equal (moot).
 func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
-	return r.floor == base || meet(r.log, position{b, base}).end >= base
+	return r.floor == base || base <= p.deleted || meet(r.log, position{b, base}).end >= base
 }
 
 // fork begins a branch: that of a new epoch, or a second one of an epoch that has

@@ -164,8 +164,14 @@ func ackOf(list []*ack, number int64) (a *ack, end int64) {
 
 // reader is a consumer's place in a partition.
 type reader struct {
-	actor    string
-	position kafka.Offset
+	actor     string
+	position  kafka.Offset
+	delivered bool // it got a batch since its last reset
+}
+
+// readsBack: r is the final read, whose batches are not noted, and has come to offset o.
+func (r *reader) readsBack(p *partition, o kafka.Offset) bool {
+	return !r.delivered && p.back.started && o == p.back.next
 }
 
 // reader finds or begins a consumer's place; its position is NoOffset until known.

@@ -50,8 +50,9 @@ type partition struct {
 	elections int // changes of leader
 	// compacted: a broker has begun to compact its log.
 	compacted bool
-	// start is the highest log start that a replica had, leaderStart that a leader had.
-	start, leaderStart kafka.Offset
+	// start is the highest log start that a replica had, leaderStart that a leader had,
+	// deleted that of the last leader in office.
+	start, leaderStart, deleted kafka.Offset
 	// reled are the epochs that a leader led again after it had lost unsynced records:
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch
@@ -193,7 +194,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
-			r.floor = e.LEO
+			p.emptied(r, e.LEO)
 		}
 	case event.BecameLeader, event.BecameFollower:
 		g.tookRole(p, r, e)
@@ -204,9 +205,15 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 	case event.Truncated:
 		r.truncated(e.Offset, p.root)
+		if r.log.b == p.root && r.floor == e.Offset {
+			p.emptied(r, e.Offset)
+		}
 		r.hw = e.HW
 	case event.LogStartRaised:
 		r.logStart = e.LogStart
+		if r.role != leads && e.Text != event.StartByTruncation && e.LogStart == r.reach() {
+			p.emptied(r, e.LogStart)
+		}
 		p.startRaised(r)
 	case event.FetcherFailed:
 		r.failed = true
@@ -235,11 +242,12 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		return
 	}
 	r.role, r.isr, r.maximal = leads, e.ISR, e.ISR
-	p.startRaised(r)
 	if !p.inOffice(r) {
+		p.startRaised(r)
 		return
 	}
 	g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch)
+	p.startRaised(r)
 	again := holder(p.took, e.LeaderEpoch) == r.node
 	for _, i := range p.incidents {
 		if i.kind != lossy || i.node != r.node || i.led {

@@ -143,14 +143,28 @@ func (r *replica) overdue(limit int64, now kafka.Nanos) {
 	}
 }
 
-// startRaised follows the log starts: of the partition the highest, and the highest
-// that a leader had.
+// startRaised follows the log starts: of the partition the highest, the highest that a
+// leader had, and that of the leader in office.
 func (p *partition) startRaised(r *replica) {
 	p.start = max(p.start, r.logStart)
 	if r.role == leads {
 		p.leaderStart = max(p.leaderStart, r.logStart)
 	}
+	if p.inOffice(r) {
+		p.deleted = r.logStart
+	}
 	p.prune()
+}
+
+// emptied: r's log begins and ends at start, because what was below is deleted. It
+// counts as the committed one, of which nobody needs that part any more.
+func (p *partition) emptied(r *replica, start kafka.Offset) {
+	r.floor = start
+	if p.committed.end >= start {
+		r.log = p.committed.at(start)
+		r.log.end = start
+		_, r.next, _ = r.log.b.find(start)
+	}
 }
 
 // prune forgets single batches that no replica can be read for any more.

@@ -63,6 +63,10 @@ func (g *ghost) maybeCut(p *partition, r *replica, epoch kafka.LeaderEpoch) *inc
 		i.kind = uncleanCut
 	case r.lost != nil && r.lost.from <= at && at < r.lost.to:
 		i.kind, i.cause = lossyCut, r.lost
+	case p.moot(r, p.committed) && p.cutAt(at) != nil:
+		o := p.cutAt(at)
+		i.kind, i.cause = o.kind, o.cause
+		i.text = fmt.Sprintf("%s led epoch %d from %s on with older records where a leader had deleted others, after: %s", nodeName(i.node), epoch, i.at, o)
 	case p.committed.excused(at) || r.log.excused(at):
 		i.kind = lossyCut
 		for _, c := range p.incidents {
@@ -94,6 +98,9 @@ func (p *partition) lacks(id kafka.NodeID, x position) (at kafka.Offset, why str
 	if at >= x.end {
 		return at, "", false
 	}
+	if p.moot(r, x) {
+		return at, "", false
+	}
 	return at, p.excuse(r, x, at), true
 }
 
@@ -114,6 +121,23 @@ func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
 		}
 	}
 	return ""
+}
+
+// moot: r reaches as far as x does, and the leader in office has deleted all that they
+// could differ in: nobody can read that, and r cannot notice, since of what lies below
+// its log start a leader keeps no epochs (LeaderEpochFileCache.truncateFromStart).
+func (p *partition) moot(r *replica, x position) bool {
+	return x.end <= p.deleted && r.reach() >= x.end
+}
+
+// cutAt is what took, with an excuse, the committed batch at an offset; nil if nothing did.
+func (p *partition) cutAt(at kafka.Offset) *incident {
+	for _, i := range p.incidents {
+		if (i.kind == uncleanCut || i.kind == lossyCut) && i.from <= at && at < i.to {
+			return i
+		}
+	}
+	return nil
 }
 
 // rewrittenText is A-13.

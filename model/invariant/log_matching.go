@@ -59,7 +59,7 @@ func (c *matching) below(p *partition, r *replica, hw kafka.Offset) {
 	c.checked++
 	x := l.log.at(min(hw, l.log.end))
 	at := r.agrees(x)
-	if at >= x.end {
+	if at >= x.end || p.moot(r, x) {
 		return
 	}
 	if r.log.excused(at) || x.excused(at) {

@@ -56,7 +56,9 @@ func (c *retained) moved(p *partition, r *replica, e *event.Event) {
 			c.violate(p, "the log start of %s rose to %d (%s), above its high watermark %d", nodeName(r.node), e.LogStart, e.Text, r.hw)
 		}
 	case event.StartByLeader, event.StartByTruncation:
-		if e.LogStart > p.leaderStart {
+		// A follower that had emptied its log inside a batch of its leader's goes back to
+		// where that begins (UnexpectedAppendOffsetException).
+		if e.LogStart > p.leaderStart && !(e.Text == event.StartByTruncation && e.LogStart <= c.g.ch.start) {
 			c.violate(p, "the log start of %s became %d (%s), but no leader ever had one above %d", nodeName(r.node), e.LogStart, e.Text, p.leaderStart)
 		}
 	default:

@@ -147,9 +147,11 @@ func (g *ghost) observed(e *event.Event) {
 		g.controlled(e)
 	case event.RecordDelivered:
 		g.ch.p.readEnd = max(g.ch.p.readEnd, e.Last+1)
-		g.ch.p.reader(e.Actor).position = e.Last + 1
+		r := g.ch.p.reader(e.Actor)
+		r.position, r.delivered = e.Last+1, true
 	case event.PositionReset:
-		g.ch.p.reader(e.Actor).position = e.Base
+		r := g.ch.p.reader(e.Actor)
+		r.position, r.delivered = e.Base, false
 	case event.OffsetAnswered:
 		if e.Err == kafka.None {
 			g.ch.p.answered(e.LeaderEpoch, e.Offset)
