@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 // CorruptError is a file whose content is not what it must be.
@@ -59,8 +60,49 @@ func (e *RecordBatchTooLargeError) Error() string {
 	return fmt.Sprintf("log: append of %d bytes does not fit segments of %d", e.Size, e.SegmentBytes)
 }
 
+// DirError is a failure that takes a data directory offline, with all partitions in
+// it (LogDirFailureChannel): one of the file system, or a file whose content is
+// impossible.
+type DirError struct {
+	Dir string
+	Err error
+}
+
+// Error is that of the failure, which names the file.
+func (e *DirError) Error() string { return e.Err.Error() }
+
+// Unwrap is the failure.
+func (e *DirError) Unwrap() error { return e.Err }
+
+// dirError adds the directory, unless err has one or the process has died.
+func dirError(dir string, err error) error {
+	known := (*DirError)(nil)
+	if err == nil || errors.Is(err, vfs.ErrCrashed) || errors.As(err, &known) {
+		return err
+	}
+	return &DirError{dir, err}
+}
+
 // ErrOffline is the answer of a log whose directory failed earlier.
 var ErrOffline = errors.New("log: the log directory is offline")
+
+// DuplicateError: two directories hold one partition, as when a directory failed while
+// the partition was moved to another. The broker does not start before one is removed
+// by hand.
+type DuplicateError struct {
+	TP     kafka.TopicPartition
+	First  string
+	Second string
+}
+
+// Error names both.
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("log: %s has two directories, %s and %s", e.TP, e.First, e.Second)
+}
+
+// ErrDirsOffline: a partition that is not new has no log in the directories that are
+// online, and may have one in a directory that is not.
+var ErrDirsOffline = errors.New("log: the partition may be in a log directory that is offline")
 
 // Reasons inside a CorruptError.
 var (

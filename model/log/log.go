@@ -158,7 +158,11 @@ func (l *Log) Failure() error { return l.failure }
 // fail remembers an error of the file system or a corrupt file: the log is of no
 // use afterwards, since memory and files may differ.
 func (l *Log) fail(err error) error {
-	if err != nil && l.failure == nil {
+	if err == nil {
+		return nil
+	}
+	err = dirError(parentDir(l.dir), err)
+	if l.failure == nil {
 		l.failure = err
 	}
 	return err

@@ -3,7 +3,6 @@ package log
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/vfs"
@@ -20,9 +19,10 @@ type Replica struct {
 // loads them at start, makes and deletes them, writes the checkpoints and stops
 // them. Its work comes in bounded steps; who calls them decides when.
 //
-// Left out: moves between data directories (-future) and strays (-stray), whose
-// directories are skipped. A directory marked -delete is not loaded before it is
-// removed. The lock on the .lock file is not taken.
+// A partition that an earlier life was moving here from another data directory
+// (-future) is loaded and kept, but not moved on. Strays (-stray) and directories
+// marked for deletion (-delete) are not loaded; the latter are to be removed. The
+// .lock file is made, and locked where the file system can do that (vfs.Locker).
 type Manager struct {
 	fs        vfs.FS
 	dir       string
@@ -30,20 +30,32 @@ type Manager struct {
 	jitter    Jitter
 
 	replicas []Replica // sorted by TP
-	clean    bool      // the marker of a clean stop was there
+	futures  []Replica // moves that were under way, sorted by TP
+	strays   []string  // directories named -stray
+	lock     vfs.Lock  // nil if the file system has none
+	offline  bool
+	clean    bool // the marker of a clean stop was there
 
 	load    *loading // nil when all logs are loaded
 	deletes []string // directories marked for deletion
 	stopped int      // logs closed by Stop
+	ended   bool     // by the last StopStep
 	scratch []byte   // of the last checkpoint written
 }
 
 // loading is what only the start needs.
 type loading struct {
-	partitions                               []kafka.TopicPartition // still to load, last first
+	partitions                               []partitionDir // still to load, last first
 	highWatermarks, recoveryPoints, logStart []OffsetEntry
 	cleaned                                  []OffsetEntry
 	loader                                   *Loader
+}
+
+// partitionDir is a directory that holds a partition.
+type partitionDir struct {
+	tp     kafka.TopicPartition
+	path   string
+	future bool
 }
 
 // NewManager is a manager of the data directory dir. configFor gives the
@@ -64,6 +76,17 @@ func (m *Manager) Loaded() bool { return m.load == nil }
 // Replicas lists the partitions by topic and number; valid until one is made or
 // deleted, and not to be written to.
 func (m *Manager) Replicas() []Replica { return m.replicas }
+
+// Futures lists the partitions that an earlier life was moving to this directory
+// (futureLogs). Their logs are in the checkpoints; nothing else is done with them
+// until Delete.
+func (m *Manager) Futures() []Replica { return m.futures }
+
+// Strays lists the directories that an earlier life has set aside. They are left alone.
+func (m *Manager) Strays() []string { return m.strays }
+
+// Online tells that the directory has not failed.
+func (m *Manager) Online() bool { return !m.offline }
 
 func (m *Manager) find(tp kafka.TopicPartition) (int, bool) {
 	return slices.BinarySearchFunc(m.replicas, tp, func(r Replica, tp kafka.TopicPartition) int {
@@ -116,30 +139,9 @@ func (m *Manager) SetTopicID(tp kafka.TopicPartition, id kafka.TopicID) error {
 	return nil
 }
 
-// maxDirName bounds the name of a directory marked for deletion.
-const maxDirName = 255
-
-// deleteDirName is topic-partition.<32 hex digits>-delete, with the topic cut so
-// that the whole fits (storage 0).
-func deleteDirName(tp kafka.TopicPartition, unique [16]byte) string {
-	const digits = "0123456789abcdef"
-	tail := append(make([]byte, 0, 64), '-')
-	tail = strconv.AppendInt(tail, int64(tp.Partition), 10)
-	tail = append(tail, '.')
-	for _, b := range unique {
-		tail = append(tail, digits[b>>4], digits[b&15])
-	}
-	tail = append(tail, deleteDirSuffix...)
-	topic := tp.Topic
-	if room := maxDirName - len(tail); len(topic) > room {
-		topic = topic[:room]
-	}
-	return topic + string(tail)
-}
-
-// Delete takes a partition out and renames its directory, which is returned and is
-// to be removed file.delete.delay.ms later with RemoveDir. unique makes the name
-// unique; it is drawn. The checkpoints are written without the partition.
+// Delete takes a partition out and renames its directory, which is
+// returned and is to be removed file.delete.delay.ms later with RemoveDir. unique makes
+// the name unique; it is drawn. The checkpoints are written without the partition.
 func (m *Manager) Delete(tp kafka.TopicPartition, unique [16]byte) (dir string, err error) {
 	i, found := m.find(tp)
 	if !found {
@@ -147,11 +149,26 @@ func (m *Manager) Delete(tp kafka.TopicPartition, unique [16]byte) (dir string, 
 	}
 	l := m.replicas[i].Log
 	m.replicas = slices.Delete(m.replicas, i, i+1)
+	return m.markDeleted(l, tp, unique)
+}
+
+// DeleteFuture is Delete for the future log of a partition.
+func (m *Manager) DeleteFuture(tp kafka.TopicPartition, unique [16]byte) (dir string, err error) {
+	i := slices.IndexFunc(m.futures, func(r Replica) bool { return r.TP == tp })
+	if i < 0 {
+		return "", nil
+	}
+	l := m.futures[i].Log
+	m.futures = slices.Delete(m.futures, i, i+1)
+	return m.markDeleted(l, tp, unique)
+}
+
+func (m *Manager) markDeleted(l *Log, tp kafka.TopicPartition, unique [16]byte) (dir string, err error) {
 	if err := l.Close(false, 0); err != nil {
 		return "", err
 	}
 	dir = m.dir + "/" + deleteDirName(tp, unique)
-	if err := m.fs.Rename(m.path(tp), dir); err != nil {
+	if err := m.fs.Rename(l.dir, dir); err != nil {
 		return "", fmt.Errorf("log: mark %s for deletion: %w", tp, err)
 	}
 	if err := m.WriteRecoveryPoints(); err != nil {

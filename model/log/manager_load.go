@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,11 +12,7 @@ import (
 )
 
 const (
-	lockFile        = ".lock"
-	deleteDirSuffix = "-delete"
-	futureDirSuffix = "-future"
-	strayDirSuffix  = "-stray"
-
+	lockFile            = ".lock"
 	remoteLogIndexCache = "remote-log-index-cache"
 	clusterMetadata     = "__cluster_metadata"
 )
@@ -27,7 +24,7 @@ func (m *Manager) Start() error {
 	if err := m.fs.MkdirAll(m.dir); err != nil {
 		return fmt.Errorf("log: make directory %s: %w", m.dir, err)
 	}
-	if _, err := readOrCreate(m.fs, m.dir+"/"+lockFile); err != nil {
+	if err := m.takeLock(); err != nil {
 		return err
 	}
 	var err error
@@ -53,6 +50,40 @@ func (m *Manager) Start() error {
 		}
 	}
 	return m.listPartitions()
+}
+
+// ErrLocked: another process uses the data directory.
+var ErrLocked = errors.New("log: another process uses the directory")
+
+// takeLock makes the .lock file and locks it, where that can be done.
+func (m *Manager) takeLock() error {
+	path := m.dir + "/" + lockFile
+	if _, err := readOrCreate(m.fs, path); err != nil {
+		return err
+	}
+	fs, ok := m.fs.(vfs.Locker)
+	if !ok {
+		return nil
+	}
+	lock, err := fs.TryLock(path)
+	if err == nil && lock == nil {
+		err = ErrLocked
+	}
+	if err != nil {
+		return fmt.Errorf("log: lock %s: %w", path, err)
+	}
+	m.lock = lock
+	return nil
+}
+
+// unlock gives the directory up.
+func (m *Manager) unlock() error {
+	if m.lock == nil {
+		return nil
+	}
+	lock := m.lock
+	m.lock = nil
+	return lock.Unlock()
 }
 
 // readLeniently takes a checkpoint that cannot be parsed for empty (storage 5.2).
@@ -81,45 +112,31 @@ func (m *Manager) listPartitions() error {
 			}
 		}
 	}
-	slices.SortFunc(m.load.partitions, func(a, b kafka.TopicPartition) int { return b.Compare(a) })
+	slices.SortFunc(m.load.partitions, func(a, b partitionDir) int {
+		return cmp.Or(b.tp.Compare(a.tp), strings.Compare(b.path, a.path))
+	})
 	return nil
 }
 
 // noteDir decides what a directory is by its name (storage 0).
 func (m *Manager) noteDir(name, path string) error {
-	switch {
-	case name == remoteLogIndexCache:
-		return nil
-	case strings.HasSuffix(name, futureDirSuffix), strings.HasSuffix(name, strayDirSuffix):
-		return nil
-	case strings.HasSuffix(name, deleteDirSuffix):
-		if !isDeleteDir(name) {
-			return &CorruptError{File: path, Err: errDirName}
-		}
-		m.deletes = append(m.deletes, path)
+	if name == remoteLogIndexCache {
 		return nil
 	}
-	tp, err := kafka.ParseTopicPartition(name)
+	tp, kind, err := ParseDirName(name)
 	if err != nil {
 		return &CorruptError{File: path, Err: err}
 	}
-	if tp.Topic != clusterMetadata {
-		m.load.partitions = append(m.load.partitions, tp)
+	switch {
+	case tp.Topic == clusterMetadata:
+	case kind == StrayDir:
+		m.strays = append(m.strays, path)
+	case kind == DeleteDir:
+		m.deletes = append(m.deletes, path)
+	default:
+		m.load.partitions = append(m.load.partitions, partitionDir{tp, path, kind == FutureDir})
 	}
 	return nil
-}
-
-var errDirName = errors.New("not the name of a partition's directory")
-
-// isDeleteDir checks topic-partition.<32 hex digits>-delete.
-func isDeleteDir(name string) bool {
-	name = strings.TrimSuffix(name, deleteDirSuffix)
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 || len(name)-dot-1 != 32 {
-		return false
-	}
-	_, err := kafka.ParseTopicPartition(name[:dot])
-	return err == nil
 }
 
 // LoadStep does a bounded piece of the loading. loaded is the partition that it
@@ -134,9 +151,9 @@ func (m *Manager) LoadStep(now kafka.TimestampMs) (loaded *Replica, done bool, e
 		m.load = nil
 		return nil, true, nil
 	}
-	tp := m.load.partitions[n-1]
+	d := &m.load.partitions[n-1]
 	if m.load.loader == nil {
-		if m.load.loader, err = m.open(tp, now); err != nil {
+		if m.load.loader, err = m.open(d, now); err != nil {
 			return nil, false, err
 		}
 	}
@@ -144,7 +161,7 @@ func (m *Manager) LoadStep(now kafka.TimestampMs) (loaded *Replica, done bool, e
 	if err != nil || !finished {
 		return nil, false, err
 	}
-	loaded, err = m.enter(tp, m.load.loader.Log())
+	loaded, err = m.enter(d, m.load.loader.Log())
 	if err != nil {
 		return nil, false, err
 	}
@@ -155,24 +172,32 @@ func (m *Manager) LoadStep(now kafka.TimestampMs) (loaded *Replica, done bool, e
 	return loaded, m.load == nil, nil
 }
 
-func (m *Manager) open(tp kafka.TopicPartition, now kafka.TimestampMs) (*Loader, error) {
-	return Open(m.fs, m.path(tp), m.configFor(tp.Topic), OpenParams{
-		RecoveryPoint: findOffset(m.load.recoveryPoints, tp),
-		LogStart:      findOffset(m.load.logStart, tp),
+func (m *Manager) open(d *partitionDir, now kafka.TimestampMs) (*Loader, error) {
+	return Open(m.fs, d.path, m.configFor(d.tp.Topic), OpenParams{
+		RecoveryPoint: findOffset(m.load.recoveryPoints, d.tp),
+		LogStart:      findOffset(m.load.logStart, d.tp),
 		Clean:         m.clean,
 		Now:           now,
 		Jitter:        m.jitter,
 	})
 }
 
-func (m *Manager) enter(tp kafka.TopicPartition, l *Log) (*Replica, error) {
+// enter takes a loaded log over; of a future one it returns nil.
+func (m *Manager) enter(d *partitionDir, l *Log) (*Replica, error) {
 	id, err := ReadTopicID(m.fs, l.dir)
 	if err != nil {
 		return nil, err
 	}
-	l.SetHighWatermark(findOffset(m.load.highWatermarks, tp))
-	l.cleanedTo, l.cleaned = lookupOffset(m.load.cleaned, tp)
-	i, _ := m.find(tp)
-	m.replicas = slices.Insert(m.replicas, i, Replica{tp, id, l})
+	l.SetHighWatermark(findOffset(m.load.highWatermarks, d.tp))
+	if d.future {
+		m.futures = append(m.futures, Replica{d.tp, id, l})
+		return nil, nil
+	}
+	l.cleanedTo, l.cleaned = lookupOffset(m.load.cleaned, d.tp)
+	i, found := m.find(d.tp)
+	if found {
+		return nil, &DuplicateError{d.tp, m.replicas[i].Log.dir, l.dir}
+	}
+	m.replicas = slices.Insert(m.replicas, i, Replica{d.tp, id, l})
 	return &m.replicas[i], nil
 }

@@ -56,7 +56,7 @@ func (m *Manager) WriteCleanerOffsets() error {
 	}
 	if m.load != nil {
 		for _, e := range m.load.cleaned {
-			if slices.Contains(m.load.partitions, e.TP) {
+			if slices.ContainsFunc(m.load.partitions, func(d partitionDir) bool { return d.tp == e.TP && !d.future }) {
 				entries = append(entries, e)
 			}
 		}
@@ -64,18 +64,23 @@ func (m *Manager) WriteCleanerOffsets() error {
 	return WriteOffsetCheckpoint(m.fs, m.dir, CleanerOffsetCheckpoint, entries)
 }
 
+// writeCheckpoint writes a line for each log that has a value, future ones behind the
+// others: no partition has both in one directory.
 func (m *Manager) writeCheckpoint(name string, value func(*Log) (kafka.Offset, bool)) error {
 	count := 0
-	for i := range m.replicas {
-		if _, ok := value(m.replicas[i].Log); ok {
-			count++
+	for _, list := range [...][]Replica{m.replicas, m.futures} {
+		for i := range list {
+			if _, ok := value(list[i].Log); ok {
+				count++
+			}
 		}
 	}
 	b := appendCheckpointHead(m.scratch[:0], count)
-	for i := range m.replicas {
-		r := &m.replicas[i]
-		if offset, ok := value(r.Log); ok {
-			b = appendCheckpointLine(b, r.TP, offset)
+	for _, list := range [...][]Replica{m.replicas, m.futures} {
+		for i := range list {
+			if offset, ok := value(list[i].Log); ok {
+				b = appendCheckpointLine(b, list[i].TP, offset)
+			}
 		}
 	}
 	m.scratch = b
@@ -88,10 +93,13 @@ func (m *Manager) writeCheckpoint(name string, value func(*Log) (kafka.Offset, b
 // and then there is no marker; nor is there one if logs were still loading, unless
 // the start had found one. High watermarks are written before by the caller.
 func (m *Manager) StopStep(broker kafka.BrokerEpoch, now kafka.TimestampMs) (done bool, err error) {
-	if m.stopped < len(m.replicas) {
-		l := m.replicas[m.stopped].Log
+	if n := len(m.replicas); m.stopped < n+len(m.futures) {
+		list, i := m.replicas, m.stopped
+		if i >= n {
+			list, i = m.futures, i-n
+		}
 		m.stopped++
-		return false, l.Close(l.failure == nil, now)
+		return false, list[i].Log.Close(list[i].Log.failure == nil, now)
 	}
 	if err := m.WriteRecoveryPoints(); err != nil {
 		return false, err
@@ -100,9 +108,12 @@ func (m *Manager) StopStep(broker kafka.BrokerEpoch, now kafka.TimestampMs) (don
 		return false, err
 	}
 	if m.mayMarkClean() {
-		return true, writeCleanShutdown(m.fs, m.dir, broker)
+		if err := writeCleanShutdown(m.fs, m.dir, broker); err != nil {
+			return false, err
+		}
 	}
-	return true, nil
+	m.ended = true
+	return true, m.unlock()
 }
 
 func (m *Manager) mayMarkClean() bool {

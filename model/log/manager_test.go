@@ -157,7 +157,7 @@ func TestDeletedPartitionsAreRenamedThenRemoved(t *testing.T) {
 
 func TestUnknownDirectoriesStopTheLoad(t *testing.T) {
 	for name, bad := range map[string]bool{
-		"nodash": true, "a-x": true, "a-0-delete": true, "a-0.xyz-delete": true,
+		"nodash": true, "a-x": true, "a-0-delete": true, "a-0.-delete": true, "a-0.xyz-delete": false,
 		"a-0.00000000000000000000000000000000-delete": false, "a-0.00-future": false, "a-0.00-stray": false,
 		"remote-log-index-cache": false, "__cluster_metadata-0": false, "a-b-1": false,
 	} {

@@ -77,6 +77,19 @@ type File interface {
 	Close() error
 }
 
+// Locker is a file system that several processes may use at once. The simulated one
+// has one process and is none.
+type Locker interface {
+	// TryLock locks an existing file exclusively, without waiting. The lock is nil if
+	// another process holds it. It ends with the process at the latest.
+	TryLock(name string) (Lock, error)
+}
+
+// Lock is a file that is locked.
+type Lock interface {
+	Unlock() error
+}
+
 // Info describes a file.
 type Info struct {
 	Size    int64
