@@ -88,14 +88,20 @@ func (g *ghost) never(p *partition) string {
 }
 
 // unanswered says that the leader waits for the answer to an ISR change which
-// ZooKeeper has: the controller's connection broke between the write and its answer,
-// the repeated write found a newer version (BADVERSION), and the leader heard
-// INVALID_UPDATE_VERSION, on which it waits for a new leader epoch (cluster Z-28,
-// L-26). As in Kafka nothing brings one, since an ISR change travels to the leader by
-// the answer alone.
+// ZooKeeper has: the controller's connection broke between the write and its answer, the
+// write that it then repeated found a newer version (BADVERSION), and the leader heard
+// INVALID_UPDATE_VERSION (cluster Z-28, L-26).
+//
+// Kafka 2.7 to 3.9 is the same: KafkaZkClient.retryRequestsUntilConnected repeats after
+// CONNECTIONLOSS and updateLeaderAndIsr compares no contents then (conditionalUpdatePath
+// can, but only the leaders of before KIP-497 use it so); KafkaController leaves its cache
+// as it was and sends no LeaderAndIsr; Partition.handleAlterPartitionError stays in the
+// pending state until a new leader epoch. Nothing brings one: a new controller sends the
+// same epoch, which brokers ignore. Until the next election of that partition its in-sync
+// set does not change any more.
 func (g *ghost) unanswered(p *partition) string {
 	l := p.incumbent()
-	if l == nil || !g.setup.Profile.AlterPartition || g.refused < p.auth.at || slices.Equal(l.isr, p.auth.isr) || !slices.Equal(l.proposed, p.auth.isr) {
+	if l == nil || !g.setup.Profile.AlterPartition || g.node(p.auth.writer).refused < p.auth.at || slices.Equal(l.isr, p.auth.isr) || !slices.Equal(l.proposed, p.auth.isr) {
 		return ""
 	}
 	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)

@@ -15,8 +15,6 @@ type ghost struct {
 	nodes  []node
 	// owners are the controllers by epoch, newest last.
 	owners []owner
-	// refused is when ZooKeeper last refused a controller's write.
-	refused kafka.Nanos
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
 	rare            ring
@@ -71,6 +69,8 @@ type node struct {
 	registered, before kafka.BrokerEpoch
 	// executed is the highest controller epoch that this process obeyed.
 	executed kafka.ControllerEpoch
+	// refused is when ZooKeeper last refused a write that it made as controller.
+	refused kafka.Nanos
 }
 
 type owner struct {
@@ -249,7 +249,7 @@ func (g *ghost) controlled(e *event.Event) {
 		if e.Flag {
 			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
 		} else {
-			g.refused = e.Time
+			g.ch.n.refused = e.Time
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered = max(g.ch.n.registered, e.BrokerEpoch)

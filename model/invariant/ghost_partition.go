@@ -16,6 +16,7 @@ type authority struct {
 	isr            []kafka.NodeID
 	// unclean: the leader came from outside the in-sync set, as the topic allows.
 	unclean bool
+	writer  kafka.NodeID
 	at      kafka.Nanos // when it was committed
 }
 
@@ -148,7 +149,8 @@ func (g *ghost) partitionChanged(e *event.Event) {
 		p.elections++
 	}
 	p.auth = authority{known: true, leader: e.Leader, epoch: e.LeaderEpoch, partitionEpoch: e.PartitionEpoch, isr: e.ISR,
-		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch, at: e.Time}
+		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch,
+		writer:  e.Node, at: e.Time}
 	if !unclean {
 		return
 	}
