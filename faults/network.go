@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func pair(t Target, c Context, from, to []Selector) (a, b []string, err error) {
 		b = without(b, a)
 	}
 	if len(a) == 0 || len(b) == 0 {
-		return nil, nil, fmt.Errorf("%s and %s leave no link at %s", list(from), list(to), t.Now())
+		return nil, nil, fmt.Errorf("%s and %s were the same nodes", list(from), list(to))
 	}
 	return a, b, nil
 }
@@ -174,7 +175,7 @@ func selectAll(t Target, c Context, sel []Selector) ([]string, error) {
 		}
 		names := t.Select(s, c)
 		if len(names) == 0 {
-			return nil, fmt.Errorf("%s selects nothing at %s", s, t.Now())
+			return nil, errors.New(s.Nobody())
 		}
 		for _, n := range names {
 			if !slices.Contains(out, n) {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 func each(t Target, c Context, s Selector, act func(actor string) bool) (hit []string, err error) {
 	names := t.Select(s, c)
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s selects nothing at %s", s, t.Now())
+		return nil, errors.New(s.Nobody())
 	}
 	for _, n := range names {
 		if act(n) {

@@ -51,6 +51,26 @@ func ParseSelector(s string) (Selector, error) {
 	return Selector{}, fmt.Errorf("unknown selector %q; write one of %s", word, strings.Join(selectorWords, ", "))
 }
 
+// Nobody says why s selects nothing.
+func (s Selector) Nobody() string {
+	tp := fmt.Sprintf("%s/%d", s.TP.Topic, s.TP.Partition)
+	switch s.Role {
+	case Leader:
+		return tp + " had no leader"
+	case Follower:
+		return tp + " had no running follower"
+	case Followers:
+		return tp + " had no followers"
+	case Controller:
+		return "there was no controller yet"
+	case Random:
+		return s.Inner.Nobody()
+	case Subject:
+		return "what triggered it was no node's doing"
+	}
+	return s.String() + " is nobody"
+}
+
 // ParsePartition reads topic/partition.
 func ParsePartition(s string) (kafka.TopicPartition, error) {
 	i := strings.LastIndexByte(s, '/')

@@ -120,8 +120,12 @@ func (p *Producer) acknowledge(out *step.Effects, b *batch, base kafka.Offset) {
 // fail tells the application that a batch's records failed. The batch may still be
 // referred to by a request in flight.
 func (p *Producer) fail(out *step.Effects, b *batch, err kafka.ErrorCode, text string) {
+	attempts := b.attempts + 1
+	if !b.announced {
+		attempts = 0
+	}
 	out.Note(event.Event{Kind: event.RecordFailed, TP: b.queue.tp, Producer: p.cfg.Number, First: b.first, Count: b.count,
-		Err: err, Acks: p.cfg.Acks, Created: b.oldest, Index: b.attempts + 1, Flag: b.doubtful, Text: text})
+		Err: err, Acks: p.cfg.Acks, Created: b.oldest, Index: attempts, Flag: b.doubtful, Text: text})
 	p.acc.settle(b)
 }
 

@@ -97,7 +97,7 @@ const (
 	// send call), Attempts in Index, Size = bytes of the batch.
 	RecordAcked
 	// RecordFailed: TP, Producer, First, Count, Err, Created, Flag = outcome unknown
-	// (may be in the log), Text.
+	// (may be in the log), Text, attempts in Index (0: it never left, no BatchSent).
 	RecordFailed
 	// RecordDelivered: a consumer handed a batch to the application: TP, Base, Last
 	// (first and last delivered offset), CRC of the batch, Node = the broker that

@@ -21,7 +21,6 @@ type plan struct {
 	onEvent []int // indexes into faults, by kind below
 	kinds   [event.NumKinds]bool
 	over    bool // healed: nothing fires any more
-	problem []string
 }
 
 type planned struct {
@@ -31,6 +30,14 @@ type planned struct {
 	seen    int   // matching events or operations so far
 	records int64 // of matching events
 	active  []active
+	miss    misses
+}
+
+// misses are the firings that hit nothing.
+type misses struct {
+	n     int
+	first kafka.Nanos
+	why   string
 }
 
 // active is one firing that is not undone yet.
@@ -86,8 +93,8 @@ func (p *plan) fire(i int, cause *event.Event) {
 		until = min(until, p.c.k.Now()+last)
 	}
 	hit, undo, err := f.Fault.Start(p.c, faults.Context{Index: i, Nth: nth, Until: until, Event: cause})
-	if err != nil {
-		p.problem = append(p.problem, fmt.Sprintf("fault %d (%s): %v", i+1, f.Fault, err))
+	if err != nil || hit == "" {
+		f.missed(p.c.k.Now(), p.whyNothing(f.Fault, faults.Context{Index: i, Nth: nth, Event: cause}, err))
 		return
 	}
 	p.c.k.Note(event.Event{Kind: event.FaultStarted, Actor: hit, Index: int32(i), Text: f.Fault.String()})
@@ -99,6 +106,32 @@ func (p *plan) fire(i int, cause *event.Event) {
 	if last > 0 {
 		p.c.k.At(p.c.k.Now()+last, func() { p.end(i, nth) })
 	}
+}
+
+func (f *planned) missed(at kafka.Nanos, why string) {
+	if f.miss.n == 0 {
+		f.miss.first, f.miss.why = at, why
+	}
+	f.miss.n++
+}
+
+// whyNothing says why a fault hit nothing: err, or the state of what it selected.
+func (p *plan) whyNothing(f faults.Fault, c faults.Context, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	state := "was not running"
+	switch f.(type) {
+	case faults.Restart:
+		state = "was running"
+	case faults.Resume:
+		state = "was not paused"
+	}
+	var names []string
+	for _, s := range f.Selectors() {
+		names = append(names, p.c.Select(s, c)...)
+	}
+	return strings.Join(names, " ") + " " + state
 }
 
 // end undoes one firing.
@@ -221,14 +254,25 @@ func (p *plan) selects(s faults.Selector, actor string, i int) bool {
 	return false
 }
 
-// unfired lists faults that never found their moment, for warnings.
-func (p *plan) unfired() []string {
-	out := p.problem
-	out = append(out, p.c.idleFaults...)
+// idle lists faults that never found their moment or hit nothing, for warnings.
+func (p *plan) idle() []string {
+	var out []string
 	for i := range p.faults {
-		if f := &p.faults[i]; f.fired == 0 {
-			out = append(out, fmt.Sprintf("fault %d (%s) never fired: its trigger was not met", i+1, f.Fault))
+		f := &p.faults[i]
+		name := fmt.Sprintf("fault %d (%s)", i+1, f.Fault)
+		switch m := &f.miss; {
+		case f.fired == 0:
+			out = append(out, name+" never struck: its trigger was not met")
+		case m.n == 1 && f.fired == 1:
+			out = append(out, fmt.Sprintf("%s hit nothing at %s: %s", name, clock(m.first), m.why))
+		case m.n > 0:
+			out = append(out, fmt.Sprintf("%s hit nothing %d times of %d, first at %s: %s", name, m.n, f.fired, clock(m.first), m.why))
 		}
 	}
-	return out
+	return append(out, p.c.idleFaults...)
+}
+
+// clock prints a time of the run in seconds with three digits.
+func clock(t kafka.Nanos) string {
+	return fmt.Sprintf("%d.%03ds", t/kafka.Second, t%kafka.Second/kafka.Millisecond)
 }

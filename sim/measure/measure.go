@@ -239,6 +239,9 @@ func (c *Collector) failed(e *event.Event) {
 	if e.Flag {
 		c.records.Unknown += int64(e.Count)
 	}
+	if e.Index == 0 { // it never left: no BatchSent has counted it
+		c.records.Sent += int64(e.Count)
+	}
 	c.records.Failed += int64(e.Count)
 	if e.TP.Partition >= 0 { // a call may fail before it has a partition
 		c.parts.get(e.TP).failed(e.Created)

@@ -86,6 +86,68 @@ func TestPhasesFollowTheFaultUntilTheClusterIsWhole(t *testing.T) {
 	}
 }
 
+// "After" is after the last fault; what lay between two of them has its own phase.
+func TestPhaseCalmLiesBetweenFaults(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 60 * s})
+	list := story()
+	list = append(list, ack(30*s, 4*kafka.Millisecond)...)
+	list = append(list, event.Event{Time: 40 * s, Kind: event.FaultStarted, Index: 1}, event.Event{Time: 40 * s, Kind: event.FaultEnded, Index: 1})
+	list = append(list, ack(50*s, 7*kafka.Millisecond)...)
+	for _, e := range list {
+		c.Observe(&e)
+	}
+	c.Close(60 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	want := []outcome.Phase{
+		{Name: "before", Interval: outcome.Interval{From: 2 * s, To: 10 * s}, Acked: 8},
+		{Name: "during", Interval: outcome.Interval{From: 10 * s, To: 40 * s}, Acked: 1},
+		{Name: "calm", Interval: outcome.Interval{From: 26 * s, To: 40 * s}, Acked: 2},
+		{Name: "after", Interval: outcome.Interval{From: 40 * s, To: 60 * s}, Acked: 1}}
+	if len(r.Phases) != len(want) {
+		t.Fatalf("%+v", r.Phases)
+	}
+	for i, p := range r.Phases {
+		if w := want[i]; p.Name != w.Name || p.Interval != w.Interval || p.Acked != w.Acked || p.Produce.Count != w.Acked {
+			t.Errorf("%+v, want %+v", p, w)
+		}
+	}
+	if q := r.Phases[2].Produce; q.Max != 6*kafka.Millisecond {
+		t.Errorf("calm: %+v", q)
+	}
+}
+
+func TestMergedLatenciesAreThoseOfAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a, b, all latency
+		for _, to := range []*latency{&a, &b} {
+			for range rapid.SampledFrom([]int{0, 3, maxFew - 1, maxFew + 9}).Draw(t, "n") {
+				d := kafka.Nanos(rapid.Int64Range(0, int64(kafka.Second)).Draw(t, "d"))
+				to.add(d, 2)
+				all.add(d, 2)
+			}
+		}
+		if a.merge(&b); a.quantiles() != all.quantiles() {
+			t.Fatalf("%+v, want %+v", a.quantiles(), all.quantiles())
+		}
+	})
+}
+
+func TestRecordsThatNeverLeftWereAskedFor(t *testing.T) {
+	c := New(Config{End: s})
+	for _, e := range []event.Event{
+		{Kind: event.BatchSent, TP: tp, Count: 3}, {Kind: event.RecordFailed, TP: tp, Count: 3, Index: 1, Flag: true},
+		{Kind: event.RecordFailed, TP: tp, Count: 4},
+	} {
+		c.Observe(&e)
+	}
+	r := new(outcome.Result)
+	c.Fill(r)
+	if x := r.Records; x.Sent != 7 || x.Failed != 7 || x.Unknown != 3 {
+		t.Errorf("%+v", x)
+	}
+}
+
 // A fault that only prepares the scene, over before the workload, is no part of it;
 // one that lasts is.
 func TestFaultsBeforeTheWorkloadCountIfTheyLast(t *testing.T) {

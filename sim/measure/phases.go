@@ -33,7 +33,10 @@ const (
 // add counts n records with duration d; a longer one counts as the longest.
 func (l *latency) add(d kafka.Nanos, n int64) {
 	l.max = max(l.max, d)
-	s := sample{int64(min(max(d, kafka.Microsecond), longest) / kafka.Microsecond), n}
+	l.put(sample{int64(min(max(d, kafka.Microsecond), longest) / kafka.Microsecond), n})
+}
+
+func (l *latency) put(s sample) {
 	if !l.full && len(l.few) < maxFew {
 		l.few = append(l.few, s)
 		return
@@ -58,6 +61,20 @@ func (l *latency) fill() {
 func (l *latency) record(s sample) {
 	if err := l.h.RecordValues(s.us, s.n); err != nil {
 		panic(err) // the value was clamped into the histogram's range
+	}
+}
+
+// merge adds what another one has.
+func (l *latency) merge(o *latency) {
+	l.max = max(l.max, o.max)
+	for _, s := range o.few {
+		l.put(s)
+	}
+	if o.full {
+		if !l.full {
+			l.fill()
+		}
+		l.h.Merge(o.h)
 	}
 }
 
@@ -112,11 +129,12 @@ func (l *latency) reset() {
 	l.few, l.full, l.max = l.few[:0], false, 0
 }
 
-// phases are before, during and after the faults. "During" lasts from the first
-// fault until no fault is active and the cluster is whole again; a later fault
-// leads back to it. A record belongs to the phase in which it was sent.
+// phases are before, during, between and after the faults. "During" lasts from a
+// fault until no fault is active and the cluster is whole again. What follows is
+// "after", and becomes "calm" if another fault comes. A record belongs to the phase
+// in which it was sent.
 type phases struct {
-	open   [3]phase
+	open   [4]phase
 	turns  []turn
 	cur    int
 	active int
@@ -141,12 +159,13 @@ type turn struct {
 const (
 	before = iota
 	during
+	calm
 	after
 )
 
 func newPhases(start kafka.Nanos) *phases {
 	p := &phases{start: start}
-	for i, n := range []string{"before", "during", "after"} {
+	for i, n := range []string{"before", "during", "calm", "after"} {
 		p.open[i] = phase{name: n, produce: latency{}, e2e: latency{}, span: outcome.Interval{From: -1, To: -1}}
 	}
 	p.open[before].span.From, p.open[before].used = start, true
@@ -179,6 +198,30 @@ func (p *phases) faultStarted(at kafka.Nanos) {
 	p.active++
 	if p.cur != during && p.began {
 		p.enter(during, at)
+		p.notTheLast()
+	}
+}
+
+// notTheLast makes the last "after" a "calm".
+func (p *phases) notTheLast() {
+	b, a := &p.open[calm], &p.open[after]
+	if !a.used {
+		return
+	}
+	if !b.used {
+		b.used, b.span = true, a.span
+	}
+	b.span.To = a.span.To
+	b.produce.merge(&a.produce)
+	b.e2e.merge(&a.e2e)
+	b.acked, b.bytes = b.acked+a.acked, b.bytes+a.bytes
+	a.produce.reset()
+	a.e2e.reset()
+	a.used, a.acked, a.bytes = false, 0, 0
+	for i := range p.turns {
+		if p.turns[i].phase == after {
+			p.turns[i].phase = calm
+		}
 	}
 }
 
