@@ -72,13 +72,15 @@ func (t entryTable) floorBetween(lo, hi int, target int64, c column) int {
 }
 
 // indexFile is what the two indexes share (AbstractIndex): the entries in use
-// and the file that holds them. The entries are the bytes of the file: what was
-// written is never written over, since vfs owns it too, so a cut also caps the
-// slice.
+// and the file that holds them. Where the file can be mapped the entries are its own
+// memory, as in a broker. Elsewhere they are what was written: that is never written
+// over, since vfs owns it too, so a cut also caps the slice.
 type indexFile struct {
 	entries entryTable
 	file    vfs.File // nil until opened
 	loaded  bool     // entries are known
+	// mapped: entries are the beginning of the mapped file, which their capacity ends.
+	mapped bool
 }
 
 // maxBytes is the length of the file while its segment is active.
@@ -100,7 +102,29 @@ func (x *indexFile) open(p *place, base kafka.Offset, suffix string, width int32
 		return fmt.Errorf("log: open index: %w", err)
 	}
 	x.file = f
+	if x.loaded {
+		x.remap()
+	}
 	return nil
+}
+
+// remap makes the entries memory of the file, if it can be mapped. They are known and
+// written, and no mapping of before is left.
+func (x *indexFile) remap() {
+	m, ok := x.file.(vfs.Mapper)
+	if !ok || x.file.Size() < int64(len(x.entries)) {
+		return
+	}
+	if b, err := m.Map(); err == nil {
+		x.entries, x.mapped = entryTable(b[:len(x.entries)]), true
+	}
+}
+
+// unmap gives the entries memory of their own, before the mapping ends.
+func (x *indexFile) unmap() {
+	if x.mapped {
+		x.entries, x.mapped = append(entryTable(nil), x.entries...), false
+	}
 }
 
 func (x *indexFile) create(p *place, name string, width int32) error {
@@ -122,6 +146,12 @@ func (x *indexFile) load(p *place, base kafka.Offset, suffix string, width int32
 		return err
 	}
 	size := int(x.file.Size() / int64(width) * int64(width))
+	if m, ok := x.file.(vfs.Mapper); ok {
+		if b, err := m.Map(); err == nil && len(b) >= size {
+			x.entries, x.loaded, x.mapped = entryTable(b[:size]), true, true
+			return nil
+		}
+	}
 	b, err := x.file.ReadAt(0, size)
 	if err != nil {
 		return fmt.Errorf("log: read index: %w", err)
@@ -138,8 +168,12 @@ func (x *indexFile) resize(size int64) error {
 	if x.file.Size() == size {
 		return nil
 	}
+	x.unmap()
 	if err := x.file.Truncate(size); err != nil {
 		return fmt.Errorf("log: resize index: %w", err)
+	}
+	if x.loaded {
+		x.remap()
 	}
 	return nil
 }
@@ -148,10 +182,36 @@ func (x *indexFile) resize(size int64) error {
 func (x *indexFile) trim() error { return x.resize(int64(len(x.entries))) }
 
 // cut keeps n bytes of entries; the file stays as long as it is.
-func (x *indexFile) cut(n int) { x.entries = x.entries[:n:n] }
+func (x *indexFile) cut(n int) {
+	if x.mapped {
+		x.entries = x.entries[:n]
+		return
+	}
+	x.entries = x.entries[:n:n]
+}
 
-// write puts the last width bytes of entries into the file, or takes them back.
+// clear forgets all entries, known or not; the file stays as long as it is.
+func (x *indexFile) clear() {
+	x.cut(0)
+	x.loaded = true
+	if !x.mapped && x.file != nil {
+		x.remap()
+	}
+}
+
+// room makes sure that another entry does not leave the mapping.
+func (x *indexFile) room(width int) {
+	if x.mapped && cap(x.entries)-len(x.entries) < width {
+		x.unmap()
+	}
+}
+
+// write puts the last width bytes of entries into the file, or takes them back. In a
+// mapping they are there already.
 func (x *indexFile) write(width int) error {
+	if x.mapped {
+		return nil
+	}
 	at := len(x.entries) - width
 	if err := x.file.WriteAt(int64(at), x.entries[at:len(x.entries):len(x.entries)]); err != nil {
 		x.cut(at)
@@ -165,6 +225,7 @@ func (x *indexFile) close() error {
 	if x.file == nil {
 		return nil
 	}
+	x.unmap()
 	f := x.file
 	x.file = nil
 	if err := f.Close(); err != nil {

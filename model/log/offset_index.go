@@ -61,6 +61,7 @@ func (x *offsetIndex) append(p *place, base, offset kafka.Offset, pos int64) err
 	if x.count() > 0 && offset <= x.lastOffset(base) {
 		return &CorruptError{File: x.file.Name(), Pos: int64(len(x.entries)), Err: errInvalidOffset}
 	}
+	x.room(offsetEntrySize)
 	x.entries = binary.BigEndian.AppendUint32(x.entries, uint32(offset-base))
 	x.entries = binary.BigEndian.AppendUint32(x.entries, uint32(pos))
 	return x.write(offsetEntrySize)

@@ -36,8 +36,8 @@ func beginRecovery(p *place, s *segment, producers producerState) (recovery, err
 	if err := s.openIndexes(p); err != nil {
 		return recovery{}, err
 	}
-	s.offsets.entries, s.offsets.loaded = nil, true
-	s.times.entries, s.times.loaded = nil, true
+	s.offsets.clear()
+	s.times.clear()
 	s.maxTs, s.maxTsKnown = s.times.last(s.base), true
 	if s.txns != nil {
 		if err := s.txns.cut(p, s.base, 0); err != nil {

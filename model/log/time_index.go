@@ -66,6 +66,7 @@ func (x *timeIndex) maybeAppend(p *place, base kafka.Offset, to timestampOffset,
 	if to.timestamp <= last.timestamp {
 		return nil
 	}
+	x.room(timeEntrySize)
 	x.entries = binary.BigEndian.AppendUint64(x.entries, uint64(to.timestamp))
 	x.entries = binary.BigEndian.AppendUint32(x.entries, uint32(to.offset-base))
 	return x.write(timeEntrySize)

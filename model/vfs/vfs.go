@@ -90,6 +90,26 @@ type Lock interface {
 	Unlock() error
 }
 
+// Copier is a File that shares no memory with its callers, as those of an operating
+// system are: what Append and WriteAt take is copied before they return, so that the
+// caller may write over it, and reads may go into the caller's memory.
+type Copier interface {
+	File
+	// ReadInto reads up to len(b) bytes at pos into b. Fewer are read only at the end
+	// of the file; at or past it n is 0 and the error nil.
+	ReadInto(pos int64, b []byte) (n int, err error)
+}
+
+// Mapper is a File that can be seen as memory.
+type Mapper interface {
+	File
+	// Map returns the content as memory: a store into it is a write to the file, and a
+	// write of the file is seen in it. It ends with the next Map, Truncate or Close of
+	// the handle, after which it must not be touched. The error is not nil for an
+	// empty file and where the system cannot map files.
+	Map() ([]byte, error)
+}
+
 // Info describes a file.
 type Info struct {
 	Size    int64

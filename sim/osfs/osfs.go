@@ -1,12 +1,19 @@
 // Package osfs is model/vfs on the operating system: the partition log on real files.
 // It stands where FileChannel stands under a broker.
 //
-// Every call is a system call: reads are pread into fresh memory, which makes the
-// bytes that a reader holds immutable, and an append is a write at the length that the
-// file has. Nothing is cached, so that several handles of one file agree.
+// Reads are pread, into fresh memory (ReadAt), which makes the bytes that a reader holds
+// immutable, or into the caller's (ReadInto). An append is a pwrite at the length that
+// the file has, which the handles of one FS share: files may be changed by others only
+// while no handle is open. Map makes a file memory, as a broker's indexes are. A Sender
+// answers fetches over TCP, small ones with one write, large ones with sendfile.
 //
-// Left out: memory-mapped indexes and sendfile. Where directories cannot be synced
-// (Windows), SyncDir does nothing. It mirrors no Kafka class.
+// Paths tells which way the bytes really took. Linux has them all; other systems of the
+// unix family map files and leave sendfile to the standard library, the rest reads and
+// writes. A store into a mapping whose file was cut, or whose disk is full, kills the
+// process, as it kills a broker.
+//
+// Where directories cannot be synced (Windows), SyncDir does nothing. It mirrors no
+// Kafka class; FileRecords.writeTo and AbstractIndex stand where Sender and Map do.
 package osfs
 
 import (
@@ -22,13 +29,23 @@ import (
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
-// FS is a directory of the operating system and what is below it.
-type FS struct{ root string }
+// FS is a directory of the operating system and what is below it. Copies share their
+// state. Different files may be used by different goroutines.
+type FS struct {
+	root  string
+	nodes *nodes // nil where others may write to the files
+	paths *Paths
+}
 
 var _ vfs.FS = FS{}
 
 // New is the file system below root, which must be a directory.
-func New(root string) FS { return FS{root} }
+func New(root string) FS {
+	return FS{root: root, nodes: &nodes{byID: make(map[fileID]*node)}, paths: &Paths{}}
+}
+
+// Paths counts what this file system and its senders have moved so far.
+func (s FS) Paths() *Paths { return s.paths }
 
 const (
 	filePerm = 0o644
@@ -52,7 +69,11 @@ func (s FS) open(verb, name string, flags int) (vfs.File, error) {
 	if err != nil {
 		return nil, failure(verb, name, err)
 	}
-	return &file{f: f, name: name}, nil
+	n, err := s.nodes.of(f)
+	if err != nil {
+		return nil, errors.Join(failure(verb, name, err), f.Close())
+	}
+	return &file{f: f, name: name, node: n, nodes: s.nodes, paths: s.paths}, nil
 }
 
 // Remove implements vfs.FS.

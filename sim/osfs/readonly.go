@@ -16,7 +16,7 @@ type ReadOnly struct{ fs FS }
 var _ vfs.FS = ReadOnly{}
 
 // NewReadOnly is the file system below root, for reading.
-func NewReadOnly(root string) ReadOnly { return ReadOnly{New(root)} }
+func NewReadOnly(root string) ReadOnly { return ReadOnly{FS{root: root, paths: &Paths{}}} }
 
 // ErrNotRegular is a pipe, a device or a socket, which ReadOnly does not open: reading
 // it would change it, or wait for ever.

@@ -57,6 +57,10 @@ var laws = []law{
 	{"ClosedHandlesFail", closedHandlesFail},
 	{"NegativePositionsFail", negativePositionsFail},
 	{"ErrorsNameTheFile", errorsNameTheFile},
+	{"ReadIntoIsReadAt", readIntoIsReadAt},
+	{"CopiersKeepNoMemory", copiersKeepNoMemory},
+	{"MappingsAreTheFile", mappingsAreTheFile},
+	{"EmptyFilesCannotBeMapped", emptyFilesCannotBeMapped},
 	{"RandomOperationsMatchMem", randomOperationsMatchMem},
 }
 
