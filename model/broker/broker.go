@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/simkafka/simkafka/model/config"
-	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/netclient"
@@ -19,7 +18,7 @@ import (
 type Params struct {
 	Config  *config.Broker
 	FS      vfs.FS
-	DataDir string    // log.dirs, one directory; "" is "data"
+	DataDir string    // the data directory, or that in which those of log.dirs are; "" is "data"
 	Listen  step.Addr // Host = kafka.BrokerHost(id)
 	// ZooKeeper lists the endpoints of the ensemble (zookeeper.connect).
 	ZooKeeper []step.Addr
@@ -53,7 +52,7 @@ type Broker struct {
 	zk         *zookeeper.Client
 	controller *zkcontroller.Controller
 	env        replica.Env
-	logs       *log.Manager
+	logs       *log.Directories
 	cache      metadataCache
 	session    sessions
 	topics     topicTable
@@ -63,7 +62,7 @@ type Broker struct {
 	changes    stateChanges
 	configs    configChanges
 	flushes    flushes
-	cleaner    cleaner
+	cleaner    cleaners
 	// hwCheckpoints: the task that writes high watermarks runs.
 	hwCheckpoints bool
 	waiting       purgatory
@@ -78,6 +77,8 @@ type Broker struct {
 	controllerEpoch kafka.ControllerEpoch
 
 	moved []*hosted // partitions to be looked at after the handler
+	// failedDirs are directories that failed in this step.
+	failedDirs []*log.DirError
 	// failure is an error that a callback without a result met in this step.
 	failure error
 	// in is the input of the step in progress, for draws from within the log.
@@ -99,7 +100,7 @@ func New(p Params) *Broker {
 	b.controller = zkcontroller.New(b.cfg, b.zk, laneZK, timersController)
 	b.env = replica.Env{Node: b.cfg.NodeID, Config: b.cfg, Cluster: cluster{b}, Watcher: b}
 	b.topics.init(b.cfg)
-	b.logs = log.NewManager(p.FS, p.DataDir, b.topics.logConfig, b.segmentJitter)
+	b.logs = log.NewDirectories(p.FS, DataDirs(p.DataDir, p.Config.LogDirs), b.topics.logConfig, b.segmentJitter, b.dirFailed)
 	b.session.epoch = unknownEpoch
 	if b.cfg.Profile.AlterPartition {
 		b.alter = replica.NewAlterPartitionManager(&b.env, laneAlter, timerAlter, b.toController())
@@ -162,8 +163,14 @@ func (b *Broker) Step(in *step.Input, out *step.Effects) error {
 	}
 	b.in = in
 	err := b.dispatch(in, out)
-	if err == nil && !b.shutdown.stopping { // the logs may be closed
-		err = b.lookAtParked(in, out)
+	for settled := false; err == nil && !settled; {
+		if len(b.failedDirs) > 0 {
+			err = b.takeDirsOffline(in, out)
+		}
+		if err == nil && !b.shutdown.stopping { // the logs may be closed
+			err = b.lookAtParked(in, out)
+		}
+		settled = len(b.failedDirs) == 0 // at most one round for each directory
 	}
 	if err == nil {
 		err = b.failure
@@ -179,13 +186,6 @@ func (b *Broker) Step(in *step.Input, out *step.Effects) error {
 	return nil
 }
 
-// halt is what the failure of the last log directory does (LogDirFailureHandler,
-// LogManager.handleLogDirFailure): there is only one, so the process ends.
-func (b *Broker) halt(out *step.Effects, err error) {
-	out.Note(event.Event{Kind: event.DirectoryOffline, Node: b.cfg.NodeID, Text: b.params.DataDir + ": " + err.Error()})
-	b.exit(out, "all log directories offline")
-}
-
 func (b *Broker) exit(out *step.Effects, reason string) {
 	b.state = Stopped
 	out.Exit(reason)
@@ -193,7 +193,7 @@ func (b *Broker) exit(out *step.Effects, reason string) {
 
 // note keeps the first error of a callback that cannot return one.
 func (b *Broker) note(err error) {
-	if b.failure == nil {
+	if b.failure == nil && err != nil {
 		b.failure = err
 	}
 }

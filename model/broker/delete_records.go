@@ -63,8 +63,11 @@ func (b *Broker) deleteRecords(in *step.Input, out *step.Effects, topic string, 
 		return part, nil
 	}
 	part.requested, part.code, err = part.h.p.DeleteRecords(in, out, kafka.Offset(asked.Offset))
+	if part.code == kafka.None && err != nil {
+		part.code = kafka.KafkaStorageError
+	}
 	part.wait = part.code == kafka.None
-	return part, err
+	return part, b.absorb(err)
 }
 
 // isDone looks at every partition without an outcome and reports whether all have

@@ -34,9 +34,9 @@
 //
 // # Failures
 //
-// A handler's Go error is a failure of the only log directory: the process notes
+// A handler's Go error is the failure of the last log directory: the process notes
 // it and halts (LogDirFailureHandler), except for vfs.ErrCrashed, which goes up
-// as it is.
+// as it is. The failure of one of several takes its partitions offline (log_dirs.go).
 //
 // # Where it differs from Kafka
 //
@@ -52,8 +52,7 @@
 //
 // Group and transaction coordination, DeleteTopics, DeleteRecords,
 // CreatePartitions, configuration APIs, log directory APIs, dynamic broker
-// configuration, several log directories, more than one cleaner thread
-// (log.cleaner.threads) and its I/O throttle, recovery on
-// several threads (num.recovery.threads.per.data.dir), and the purging of old
-// configuration notifications.
+// configuration, recovery on several threads
+// (num.recovery.threads.per.data.dir) and of several directories at once, and the
+// purging of old configuration notifications.
 package broker

@@ -184,7 +184,7 @@ func (b *Broker) read(in *step.Input, out *step.Effects, op *fetchOp, update boo
 		part.seen = part.h.moves
 		part.args.MaxBytes, part.args.MinOne = int32(min(int64(part.limit), left)), minOne
 		if err := part.h.p.FetchInto(&part.args, &part.res); err != nil {
-			if err = part.readFailure(err); err != nil {
+			if err = b.absorb(part.readFailure(err)); err != nil {
 				return f, err
 			}
 		}

@@ -21,7 +21,7 @@ const (
 // one. It allows 65 brokers with one fetcher each.
 const maxFetcherLanes = 64
 
-// laneCleaner comes after those for fetchers.
+// laneCleaner is the first of log.cleaner.threads; they come after those for fetchers.
 const laneCleaner = laneFetchers + maxFetcherLanes
 
 // backgroundThreads is background.threads.
@@ -80,7 +80,11 @@ func (b *Broker) Lanes() []step.LaneSpec {
 	for i := range maxFetcherLanes {
 		lanes = append(lanes, step.LaneSpec{Name: "fetcher-" + strconv.Itoa(i), Workers: 1})
 	}
-	return append(lanes, step.LaneSpec{Name: "cleaner", Workers: 1})
+	lanes = append(lanes, step.LaneSpec{Name: "cleaner", Workers: 1})
+	for i := 1; i < b.cfg.CleanerThreads; i++ {
+		lanes = append(lanes, step.LaneSpec{Name: "cleaner-" + strconv.Itoa(i), Workers: 1})
+	}
+	return lanes
 }
 
 // call is a piece of work for some lane.
@@ -112,8 +116,9 @@ func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
 		return nil
 	case laneExpiration:
 		return b.expirationLane(in, out)
-	case laneCleaner:
-		return b.cleanerLane(in, out)
+	}
+	if in.Lane >= laneCleaner {
+		return b.cleanerLane(in, out, &b.cleaner.threads[in.Lane-laneCleaner])
 	}
 	return b.fetchers.handle(in, out)
 }

@@ -1,11 +1,13 @@
 package broker
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/replica"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/zookeeper"
@@ -23,6 +25,7 @@ type roleChange struct {
 	topic     string
 	partition int32
 	topicID   kafka.TopicID
+	isNew     bool // the broker never had the replica
 	st        replica.State
 	h         *hosted // nil where the request is refused
 	code      kafka.ErrorCode
@@ -72,7 +75,7 @@ func roleChanges(req *kmsg.LeaderAndISRRequest) []roleChange {
 }
 
 func newRoleChange(topic string, id kafka.TopicID, s *kmsg.LeaderAndISRRequestTopicPartition) roleChange {
-	return roleChange{topic: topic, partition: s.Partition, topicID: id, st: replica.State{
+	return roleChange{topic: topic, partition: s.Partition, topicID: id, isNew: s.IsNew, st: replica.State{
 		Leader: kafka.NodeID(s.Leader), LeaderEpoch: kafka.LeaderEpoch(s.LeaderEpoch), ISR: nodeIDs(s.ISR),
 		PartitionEpoch: kafka.PartitionEpoch(s.ZKVersion), ControllerEpoch: kafka.ControllerEpoch(s.ControllerEpoch),
 		Replicas: nodeIDs(s.Replicas), Recovering: s.LeaderRecoveryState == 1,
@@ -130,7 +133,11 @@ func (b *Broker) checkRole(c *roleChange) error {
 		h.p.TopicID = c.topicID
 		if c.code != kafka.None { // the id is all that is new
 			c.code = kafka.None
-			return b.logs.SetTopicID(h.p.TP, c.topicID)
+			if err := b.logs.SetTopicID(h.p.TP, c.topicID); err != nil {
+				c.code = kafka.KafkaStorageError
+				return b.absorb(err)
+			}
+			return nil
 		}
 	}
 	if c.code == kafka.None {
@@ -144,7 +151,7 @@ func (b *Broker) checkRole(c *roleChange) error {
 func (b *Broker) makeLeaders(in *step.Input, out *step.Effects, changes []roleChange) error {
 	for i := range changes {
 		if c := &changes[i]; c.h != nil && c.st.Leader == b.cfg.NodeID {
-			if err := b.unfollow(in, out, c.h); err != nil {
+			if err := b.absorb(b.unfollow(in, out, c.h)); err != nil {
 				return err
 			}
 		}
@@ -154,14 +161,30 @@ func (b *Broker) makeLeaders(in *step.Input, out *step.Effects, changes []roleCh
 		if c.h == nil || c.st.Leader != b.cfg.NodeID {
 			continue
 		}
-		l, err := b.openLog(in, out, c.h)
+		l, err := b.openLog(in, out, c.h, c.isNew)
 		if err == nil {
 			_, err = c.h.p.MakeLeader(in, out, &c.st, l)
 		}
 		if err != nil {
-			return err
+			if err := b.noLog(in, out, c, err); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// noLog answers for a partition whose log cannot be had: it is offline from now on
+// (markPartitionOffline). The error that comes back ends the step.
+func (b *Broker) noLog(in *step.Input, out *step.Effects, c *roleChange, err error) error {
+	c.code = kafka.KafkaStorageError
+	if errors.Is(err, log.ErrDirsOffline) {
+		err = nil
+	}
+	if err := b.absorb(err); err != nil {
+		return err
+	}
+	c.h.p.SetOffline(in, out)
 	return nil
 }
 
@@ -173,16 +196,19 @@ func (b *Broker) makeFollowers(in *step.Input, out *step.Effects, changes []role
 		if c.h == nil || c.st.Leader == b.cfg.NodeID {
 			continue
 		}
-		l, err := b.openLog(in, out, c.h)
+		l, err := b.openLog(in, out, c.h, c.isNew)
 		if err != nil {
-			return err
+			if err := b.noLog(in, out, c, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if b.cache.broker(c.st.Leader) != nil && c.h.p.MakeFollower(in, out, &c.st, l) {
 			renewed = append(renewed, c)
 		}
 	}
 	for _, c := range renewed {
-		if err := b.unfollow(in, out, c.h); err != nil {
+		if err := b.absorb(b.unfollow(in, out, c.h)); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func (b *Broker) listOffset(out *step.Effects, req *kmsg.ListOffsetsRequest, top
 		out.Note(event.Event{Kind: event.OffsetAnswered, Node: b.cfg.NodeID, TP: h.p.TP, LeaderEpoch: h.p.LeaderEpoch(),
 			Offset: r.Offset, Err: r.Code})
 	}
-	return r, err
+	return r, b.absorb(err)
 }
 
 func listed(version int16, partition int32, r replica.ListOffsetResult) kmsg.ListOffsetsResponseTopicPartition {

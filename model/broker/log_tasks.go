@@ -94,7 +94,7 @@ func (b *Broker) task(in *step.Input, out *step.Effects) error {
 			h.p.MaybeShrinkISR(in, out)
 		}
 	case timerDeleteFiles:
-		return log.RemoveFiles(b.params.FS, in.Ref.([]string))
+		return b.logs.RemoveFiles(in.Ref.([]string))
 	case timerDeleteDir:
 		return b.logs.RemoveDir(in.Ref.(string))
 	}
@@ -112,7 +112,7 @@ func (b *Broker) flushRolled(out *step.Effects, tp kafka.TopicPartition, l *log.
 	job, ok := l.PendingFlush()
 	if !ok {
 		if err := l.Failure(); err != nil {
-			b.note(err)
+			b.note(b.absorb(err))
 		}
 		return
 	}
@@ -134,7 +134,7 @@ func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
 			return f.job.Release()
 		}
 		if err := f.log.FlushDone(f.job, in.Wall, in.Err); err != nil {
-			return err
+			return b.absorb(err)
 		}
 		b.flushRolled(out, f.tp, f.log) // if a truncation came in between
 		return nil
@@ -149,7 +149,7 @@ func (b *Broker) flushDirty(in *step.Input, out *step.Effects, after kafka.Topic
 	return b.eachLog(in, out, after, timerFlushOn, func(r *log.Replica) (busy bool, err error) {
 		before := r.Log.RecoveryPoint()
 		err = r.Log.FlushIfDue(in.Wall)
-		return r.Log.RecoveryPoint() != before, err
+		return r.Log.RecoveryPoint() != before, b.absorb(err)
 	})
 }
 

@@ -109,7 +109,7 @@ func (b *Broker) append(in *step.Input, out *step.Effects, op *produceOp, part *
 	part.h = h
 	part.res, part.code, err = h.p.Append(in, out, record.Batch(data.Records), op.acks)
 	if err != nil || part.code != kafka.None {
-		return err
+		return b.absorb(err)
 	}
 	switch {
 	case part.res.Duplicate:

@@ -34,12 +34,12 @@ func (b *Broker) Rolled(in *step.Input, out *step.Effects, p *replica.Partition)
 // Truncated implements replica.Watcher.
 func (b *Broker) Truncated(in *step.Input, out *step.Effects, p *replica.Partition) error {
 	b.deleteLater(in, out, p.Log())
-	return b.logs.WriteRecoveryPoints()
+	return b.logs.WriteRecoveryPointsOf(p.Log())
 }
 
 // LogFailed implements replica.Watcher.
 func (b *Broker) LogFailed(_ *step.Input, _ *step.Effects, _ *replica.Partition, err error) {
-	b.note(err)
+	b.note(b.absorb(err))
 }
 
 // lookAtParked looks at the requests that wait for what has moved in this step.
@@ -65,14 +65,15 @@ func (b *Broker) lookAtParked(in *step.Input, out *step.Effects) error {
 
 // openLog is the log of a partition that gets a role: the one that was loaded at
 // the start, or a new one.
-func (b *Broker) openLog(in *step.Input, out *step.Effects, h *hosted) (*log.Log, error) {
+// isNew is the controller's word that the broker never had it.
+func (b *Broker) openLog(in *step.Input, out *step.Effects, h *hosted, isNew bool) (*log.Log, error) {
 	if l := h.p.Log(); l != nil {
 		return l, nil
 	}
 	if l := b.logs.Get(h.p.TP); l != nil {
 		return l, b.logs.SetTopicID(h.p.TP, h.p.TopicID)
 	}
-	l, err := b.logs.Create(h.p.TP, h.p.TopicID, in.Wall)
+	l, err := b.logs.Create(h.p.TP, h.p.TopicID, isNew, in.Wall)
 	if err == nil {
 		b.noteLoaded(out, h.p.TP, l, false)
 		b.wakeCleaner(in, out)

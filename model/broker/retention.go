@@ -26,7 +26,7 @@ func (b *Broker) retainLog(in *step.Input, out *step.Effects, r *log.Replica) (s
 	done, err := r.Log.DeleteOldSegments(in.Wall)
 	b.noteRetention(out, r, start, &done)
 	if err != nil || len(done.Deleted) == 0 {
-		return false, err
+		return false, b.absorb(err)
 	}
 	if done.Rolled {
 		b.flushRolled(out, r.TP, r.Log)

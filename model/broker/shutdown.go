@@ -111,11 +111,11 @@ func (b *Broker) controlledShutdownFailed(in *step.Input, out *step.Effects) err
 func (b *Broker) stop(in *step.Input, out *step.Effects) error {
 	b.shutdown.stopping, b.serving = true, false
 	for _, h := range b.topics.hosted {
-		if err := b.unfollow(in, out, h); err != nil {
+		if err := b.absorb(b.unfollow(in, out, h)); err != nil {
 			return err
 		}
 	}
-	if err := b.abandonCleaning(); err != nil {
+	if err := b.abandonCleanings(); err != nil {
 		return err
 	}
 	if err := b.logs.WriteHighWatermarks(); err != nil {

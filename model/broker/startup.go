@@ -45,12 +45,21 @@ func (b *Broker) readTopicConfigs(in *step.Input, out *step.Effects, topics []st
 	})
 }
 
-// startLogs checks the identity of the data directory and begins to load it.
+// startLogs checks the identity of the data directories and begins to load them.
 func (b *Broker) startLogs(in *step.Input, out *step.Effects) error {
 	b.state = Recovering
-	found, known, err := log.ReadMetaProperties(b.params.FS, b.params.DataDir)
+	for _, m := range b.logs.All() {
+		if err := b.startDir(in, out, m); err != nil || b.state == Stopped {
+			return err
+		}
+	}
+	return b.load(in, out)
+}
+
+func (b *Broker) startDir(in *step.Input, out *step.Effects, m *log.Manager) error {
+	found, known, err := log.ReadMetaProperties(b.params.FS, m.Dir())
 	if err != nil {
-		return err
+		return b.absorb(&log.DirError{Dir: m.Dir(), Err: err})
 	}
 	switch {
 	case known && found.ClusterID != b.params.ClusterID:
@@ -60,26 +69,27 @@ func (b *Broker) startLogs(in *step.Input, out *step.Effects) error {
 		b.exit(out, "the data directory belongs to "+kafka.BrokerHost(found.BrokerID))
 		return nil
 	}
-	if err := b.logs.Start(); err != nil {
+	if err := b.logs.Start(m); err != nil {
 		return err
 	}
-	if !known {
-		identity := log.MetaProperties{BrokerID: b.cfg.NodeID, ClusterID: b.params.ClusterID}
-		if err := log.WriteMetaProperties(b.params.FS, b.params.DataDir, identity, javaDate(in.Wall)); err != nil {
-			return err
-		}
+	if known || !m.Online() {
+		return nil
 	}
-	return b.load(in, out)
+	identity := log.MetaProperties{BrokerID: b.cfg.NodeID, ClusterID: b.params.ClusterID}
+	if err := log.WriteMetaProperties(b.params.FS, m.Dir(), identity, javaDate(in.Wall)); err != nil {
+		return b.absorb(&log.DirError{Dir: m.Dir(), Err: err})
+	}
+	return nil
 }
 
 // load does one bounded piece of loading and recovery.
 func (b *Broker) load(in *step.Input, out *step.Effects) error {
-	loaded, done, err := b.logs.LoadStep(in.Wall)
+	loaded, dir, done, err := b.logs.LoadStep(in.Wall)
 	if err != nil {
 		return err
 	}
 	if loaded != nil {
-		b.noteLoaded(out, loaded.TP, loaded.Log, !b.logs.CleanStart())
+		b.noteLoaded(out, loaded.TP, loaded.Log, !dir.CleanStart())
 		b.deleteLater(in, out, loaded.Log)
 	}
 	if !done {

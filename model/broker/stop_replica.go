@@ -2,10 +2,12 @@ package broker
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -80,7 +82,7 @@ func (b *Broker) stopReplica(in *step.Input, out *step.Effects, s *stopping) (ka
 			return code, nil
 		}
 		if err := b.unfollow(in, out, h); err != nil {
-			return kafka.None, err
+			return kafka.KafkaStorageError, b.absorb(err)
 		}
 		h.p.Stop(in, out, s.epoch, s.delete)
 	}
@@ -91,17 +93,27 @@ func (b *Broker) stopReplica(in *step.Input, out *step.Effects, s *stopping) (ka
 		// Its parked requests are answered after the handler, by the record itself.
 		b.topics.drop(h)
 	}
-	return kafka.None, b.deleteLog(in, out, kafka.TopicPartition{Topic: s.topic, Partition: s.partition})
+	err := b.deleteLog(in, out, kafka.TopicPartition{Topic: s.topic, Partition: s.partition})
+	if err != nil {
+		if !errors.Is(err, log.ErrDirsOffline) {
+			err = b.absorb(err)
+		} else {
+			err = nil
+		}
+		return kafka.KafkaStorageError, err
+	}
+	return kafka.None, nil
 }
 
 // deleteLog renames the log's directory; it is removed file.delete.delay.ms later.
 func (b *Broker) deleteLog(in *step.Input, out *step.Effects, tp kafka.TopicPartition) error {
 	delay := kafka.Millis(b.cfg.LogDefaults.FileDeleteDelayMs)
-	var unique [16]byte
-	binary.BigEndian.PutUint64(unique[:], b.draw(in, "deleted-log:"+tp.String()))
-	binary.BigEndian.PutUint64(unique[8:], b.draw(in, "deleted-log:"+tp.String()))
-	dir, err := b.logs.Delete(tp, unique)
-	if err == nil && dir != "" {
+	dirs, err := b.logs.Delete(tp, func() (unique [16]byte) {
+		binary.BigEndian.PutUint64(unique[:], b.draw(in, "deleted-log:"+tp.String()))
+		binary.BigEndian.PutUint64(unique[8:], b.draw(in, "deleted-log:"+tp.String()))
+		return unique
+	})
+	for _, dir := range dirs {
 		out.SetTimer(laneScheduler, in.Now+delay, timerDeleteDir, 0, dir)
 	}
 	return err

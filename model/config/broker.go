@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,8 @@ var brokerKeys = []key[Broker]{
 	millis("zookeeper.connection.timeout.ms", "", 1, func(b *Broker) *kafka.Nanos { return &b.ZKConnectionTimeout }),
 	number("zookeeper.max.in.flight.requests", "requests", "10", 1, maxInt32, func(b *Broker) *int { return &b.ZKMaxInFlight }),
 
+	directories("log.dir"),
+	directories("log.dirs"),
 	millis("log.flush.interval.ms", "", 0, func(b *Broker) *kafka.Nanos { return &b.LogFlushInterval }),
 	millis("log.flush.scheduler.interval.ms", "9223372036854775807", 1, func(b *Broker) *kafka.Nanos { return &b.LogFlushSchedulerInterval }),
 	millis("log.flush.offset.checkpoint.interval.ms", "60000", 1, func(b *Broker) *kafka.Nanos { return &b.FlushOffsetCheckpointInterval }),
@@ -75,8 +78,11 @@ var brokerKeys = []key[Broker]{
 	cleanupPolicy("log.cleanup.policy", "delete", func(b *Broker) *string { return &b.LogDefaults.CleanupPolicy }),
 	boolean("log.cleaner.enable", "true", func(b *Broker) *bool { return &b.CleanerEnable }),
 	millis("log.cleaner.backoff.ms", "15000", 0, func(b *Broker) *kafka.Nanos { return &b.CleanerBackoff }),
+	number("log.cleaner.threads", "threads", "1", 0, maxCleanerThreads, func(b *Broker) *int { return &b.CleanerThreads }),
 	number("log.cleaner.dedupe.buffer.size", "bytes", "134217728", 1<<20, maxInt64, func(b *Broker) *int64 { return &b.CleanerDedupeBuffer }),
 	number("log.cleaner.io.buffer.size", "bytes", "524288", 0, maxInt32, func(b *Broker) *int32 { return &b.CleanerIOBuffer }),
+	share("log.cleaner.io.buffer.load.factor", "0.9", func(b *Broker) *int64 { return &b.CleanerLoadFactor }),
+	rate("log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", func(b *Broker) *int64 { return &b.CleanerIORate }),
 	share("log.cleaner.min.cleanable.ratio", "0.5", func(b *Broker) *int64 { return &b.LogDefaults.MinCleanableRatio }),
 	number("log.cleaner.delete.retention.ms", "ms", "86400000", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.DeleteRetentionMs }),
 	number("log.cleaner.min.compaction.lag.ms", "ms", "0", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.MinCompactionLagMs }),
@@ -150,6 +156,46 @@ const (
 	CompactAndDelete = "compact,delete"
 )
 
+// maxCleanerThreads bounds log.cleaner.threads; Kafka has no bound.
+const maxCleanerThreads = 64
+
+// directories is a list of paths, separated by commas.
+func directories(name string) key[Broker] {
+	return key[Broker]{Key{Name: name, Unit: "paths with commas between"}, func(b *Broker, v string) error {
+		var list []string
+		for _, path := range strings.Split(v, ",") {
+			path = strings.Trim(strings.TrimSpace(path), "/")
+			switch {
+			case path == "" || strings.HasPrefix(path, "..") || strings.Contains(path, "/.."):
+				return fmt.Errorf("%q is not a list of paths", v)
+			case slices.Contains(list, path):
+				return fmt.Errorf("%s comes twice", path)
+			}
+			list = append(list, path)
+		}
+		b.LogDirs = list
+		return nil
+	}}
+}
+
+// rate is a positive number, kept as a whole one.
+func rate[T any](name, def string, field func(*T) *int64) key[T] {
+	return key[T]{Key{Name: name, Unit: "bytes a second", Default: def}, func(c *T, v string) error {
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		switch {
+		case err != nil || f != f:
+			return fmt.Errorf("%q is not a number", v)
+		case f < 1:
+			return fmt.Errorf("%s is below 1", v)
+		case f >= maxInt64:
+			*field(c) = maxInt64
+		default:
+			*field(c) = int64(f)
+		}
+		return nil
+	}}
+}
+
 // share is a number from 0 to 1, kept in millionths.
 func share[T any](name, def string, field func(*T) *int64) key[T] {
 	return key[T]{Key{Name: name, Unit: "0 to 1", Default: def}, func(c *T, v string) error {
@@ -177,6 +223,9 @@ func NewBroker(p *Profile, id kafka.NodeID, rack string, settings []Setting) (*B
 	d := &b.LogDefaults
 	d.MinInsyncReplicas, d.UncleanLeaderElection = b.MinInsyncReplicas, b.UncleanLeaderElection
 	d.FlushMs = maxInt64
+	if b.LogFlushInterval == kafka.Forever { // as long as the flusher's period
+		b.LogFlushInterval = b.LogFlushSchedulerInterval
+	}
 	if b.LogFlushInterval != kafka.Forever {
 		d.FlushMs = int64(b.LogFlushInterval / kafka.Millisecond)
 	}

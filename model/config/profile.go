@@ -6,10 +6,10 @@ package config
 // exception: every profile writes batch v2, so the oldest speak Produce v3 and
 // Fetch v4 of the following release.
 var profiles = [...]Profile{
-	{Name: "zk-0.10", Truncation: TruncateToHW, Partitioner: RoundRobin,
+	{Name: "zk-0.10", Truncation: TruncateToHW, HaltOnDirFailure: true, Partitioner: RoundRobin,
 		Versions: APIVersions{Produce: 3, Fetch: 4, ListOffsets: 1, Metadata: 2, OffsetForLeaderEpoch: -1,
 			LeaderAndISR: 0, StopReplica: 0, UpdateMetadata: 2, ControlledShutdown: 1, AlterPartition: -1}},
-	{Name: "zk-0.11", Truncation: TruncateEpoch101, Partitioner: RoundRobin,
+	{Name: "zk-0.11", Truncation: TruncateEpoch101, HaltOnDirFailure: true, Partitioner: RoundRobin,
 		Versions: APIVersions{Produce: 3, Fetch: 5, ListOffsets: 2, Metadata: 4, OffsetForLeaderEpoch: 0,
 			LeaderAndISR: 0, StopReplica: 0, UpdateMetadata: 3, ControlledShutdown: 1, AlterPartition: -1}},
 	{Name: "zk-2.0", Truncation: TruncateEpoch279, Partitioner: RoundRobin,

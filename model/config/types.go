@@ -32,7 +32,9 @@ type Profile struct {
 	AlterPartition bool // KIP-497
 	BrokerEpoch    bool // KIP-380
 	RecoveryState  bool // KIP-704
-	HWMinISRGate   bool // KAFKA-15583
+	// HaltOnDirFailure: the failure of one log directory ends the process (before KIP-112).
+	HaltOnDirFailure bool
+	HWMinISRGate     bool // KAFKA-15583
 	// AutoRebalanceIgnoresReassignment: KAFKA-10149, 3.4 (cluster Z-26).
 	AutoRebalanceIgnoresReassignment bool
 	Partitioner                      Partitioner // P-13, P-14
@@ -100,13 +102,19 @@ type Broker struct {
 	LogDefaults                   Topic       // what a topic without overrides gets
 	LogFlushInterval              kafka.Nanos // log.flush.interval.ms; Forever = unset
 	LogFlushSchedulerInterval     kafka.Nanos
+	// LogDirs are the data directories (log.dirs, else log.dir); empty if neither is set.
+	LogDirs []string
+
 	FlushOffsetCheckpointInterval kafka.Nanos
 	FlushStartOffsetCheckpoint    kafka.Nanos
 	LogInitialTaskDelay           kafka.Nanos
 	LogRetentionCheckInterval     kafka.Nanos // log.retention.check.interval.ms
 	CleanerEnable                 bool
 	CleanerBackoff                kafka.Nanos
-	CleanerDedupeBuffer           int64
+	CleanerThreads                int
+	CleanerDedupeBuffer           int64 // of all threads
+	CleanerLoadFactor             int64 // of the dedupe buffer, in millionths
+	CleanerIORate                 int64 // bytes a second, of all threads; maxInt64 = without limit
 	CleanerIOBuffer               int32
 	RecoveryThreads               int
 

@@ -13,8 +13,10 @@ type CleanParams struct {
 	Range CleanRange
 	Now   kafka.TimestampMs
 	// MapBytes bounds the keys of one cleaning, as log.cleaner.dedupe.buffer.size over
-	// the number of cleaner threads does.
-	MapBytes int64
+	// the number of cleaner threads does. LoadFactor is how much of it may be filled, in
+	// millionths (log.cleaner.io.buffer.load.factor); 0 is Kafka's default of 0.9.
+	MapBytes   int64
+	LoadFactor int64
 	// ReadBytes is what one step reads: log.cleaner.io.buffer.size over the threads
 	// and 2. A larger batch is read alone.
 	ReadBytes int
@@ -24,12 +26,16 @@ type CleanParams struct {
 
 // CleanStats is what a cleaning has done so far.
 type CleanStats struct {
+	BytesMapped  int64 // read for the offset map
 	BytesRead    int64 // of the segments that were copied
 	BytesWritten int64
 	Keys         int // in the offset map
 	Segments     int // that were replaced
 	Into         int // segments that replaced them
 }
+
+// Bytes are all that was read or written.
+func (s CleanStats) Bytes() int64 { return s.BytesMapped + s.BytesRead + s.BytesWritten }
 
 // ErrCleaningAborted ends a cleaning whose log was truncated, or lost segments that
 // were to be cleaned (LogCleaningAbortedException). The log is as it was.
@@ -61,7 +67,7 @@ type Cleaning struct {
 func (l *Log) BeginCleaning(p CleanParams) *Cleaning {
 	c := &Cleaning{
 		log: l, p: p, pass: (*Cleaning).buildMap, cuts: l.cuts, pos: -1,
-		offsets: newOffsetMap(p.MapBytes, p.Seed), end: p.Range.FirstDirty,
+		offsets: newOffsetMap(p.MapBytes, p.LoadFactor, p.Seed), end: p.Range.FirstDirty,
 	}
 	c.filter = cleanFilter{
 		offsets: &c.offsets, producers: &l.producers, upper: p.Range.Uncleanable,
@@ -163,6 +169,7 @@ func (c *Cleaning) buildMap() (busy bool, err error) {
 		}
 		return false, nil
 	}
+	c.stats.BytesMapped += int64(len(chunk))
 	for rest := chunk; len(rest) > 0; {
 		b := nextOf(&rest)
 		full, err := c.enter(b)

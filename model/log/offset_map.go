@@ -31,12 +31,20 @@ type offsetSlot struct {
 	next   kafka.Offset // the offset + 1; 0 is an empty slot
 }
 
-// offsetMapLimit is how many keys fit into bytes of Kafka's map at its load factor
-// of 0.9.
-func offsetMapLimit(bytes int64) int { return int(bytes / offsetMapEntry * 9 / 10) }
+// defaultLoadFactor is log.cleaner.io.buffer.load.factor, in millionths.
+const defaultLoadFactor = 900_000
 
-func newOffsetMap(bytes int64, seed uint64) offsetMap {
-	return offsetMap{slots: make([]offsetSlot, firstMapSlots), limit: offsetMapLimit(bytes), seed: seed, latest: kafka.NoOffset}
+// offsetMapLimit is how many keys fit into bytes of Kafka's map at a load factor in
+// millionths, 0 for the default.
+func offsetMapLimit(bytes, factor int64) int {
+	if factor == 0 {
+		factor = defaultLoadFactor
+	}
+	return int(bytes / offsetMapEntry * factor / ratioScale)
+}
+
+func newOffsetMap(bytes, factor int64, seed uint64) offsetMap {
+	return offsetMap{slots: make([]offsetSlot, firstMapSlots), limit: offsetMapLimit(bytes, factor), seed: seed, latest: kafka.NoOffset}
 }
 
 // put enters the offset of a key, which is above all offsets before. It is false if

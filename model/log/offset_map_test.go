@@ -29,9 +29,9 @@ func TestHashIsMurmur3(t *testing.T) {
 
 // TestOffsetMapHoldsWhatKafkasDoes: 128 MiB have room for 5 033 164 keys (storage 9.2).
 func TestOffsetMapHoldsWhatKafkasDoes(t *testing.T) {
-	equal(t, "keys", offsetMapLimit(128<<20), 5_033_164)
-	equal(t, "keys of two threads", offsetMapLimit(64<<20), 2_516_581)
-	m := newOffsetMap(24*10, 1)
+	equal(t, "keys", offsetMapLimit(128<<20, 0), 5_033_164)
+	equal(t, "keys of two threads", offsetMapLimit(64<<20, 0), 2_516_581)
+	m := newOffsetMap(24*10, 0, 1)
 	for i := range 9 {
 		equal(t, "put", m.put([]byte{byte(i)}, kafka.Offset(i)), true)
 	}
@@ -46,7 +46,7 @@ func TestOffsetMapHoldsWhatKafkasDoes(t *testing.T) {
 // TestOffsetMapAgreesWithAMap: no two of half a million keys share their hash, short
 // keys, sequential ones and such as differ in one byte included.
 func TestOffsetMapAgreesWithAMap(t *testing.T) {
-	m := newOffsetMap(1<<30, 42)
+	m := newOffsetMap(1<<30, 0, 42)
 	want := map[string]kafka.Offset{}
 	offset := kafka.Offset(0)
 	enter := func(key []byte) {
