@@ -101,7 +101,7 @@ func (t *topicTable) toLog(s *config.Topic) *log.Config {
 		RetentionMs:       s.RetentionMs, RetentionBytes: s.RetentionBytes, FileDeleteDelayMs: s.FileDeleteDelayMs,
 		ProducerExpirationMs: t.expiration,
 		TimestampType:        s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
-		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate,
+		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate, Quirks: t.profile.Quirks,
 		// Both rules changed after ZooKeeper mode was gone (storage 14).
 		IndexPerBatch: false, LimitFollowerAppend: true,
 	}

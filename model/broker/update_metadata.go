@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -33,7 +34,7 @@ func (b *Broker) checkControl(brokerEpoch int64, controllerEpoch int32) kafka.Er
 	switch {
 	case b.staleBrokerEpoch(brokerEpoch):
 		return kafka.StaleBrokerEpoch
-	case kafka.ControllerEpoch(controllerEpoch) < b.controllerEpoch:
+	case kafka.ControllerEpoch(controllerEpoch) < b.controllerEpoch && !b.cfg.Profile.Quirks.Has(quirk.OldControllerObeyed):
 		return kafka.StaleControllerEpoch
 	}
 	b.controllerEpoch = kafka.ControllerEpoch(controllerEpoch)

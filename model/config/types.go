@@ -6,6 +6,7 @@ package config
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 )
 
@@ -40,6 +41,8 @@ type Profile struct {
 	Partitioner                      Partitioner // P-13, P-14
 	// Versions are the API versions that this profile's brokers and clients speak.
 	Versions APIVersions
+	// Quirks are the historical bugs that are put back; see With.
+	Quirks quirk.Set
 }
 
 // Partitioner is what a producer does with records without a key.

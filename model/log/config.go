@@ -2,6 +2,7 @@ package log
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 )
 
@@ -48,6 +49,8 @@ type Config struct {
 	Scratch *record.Scratch
 
 	Preallocate bool // preallocate
+
+	Quirks quirk.Set // bugs put back
 
 	// IndexPerBatch is the index rule since KAFKA-806: each batch of an append is
 	// offered to the indexes, and the first batch's timestamp starts the roll

@@ -135,7 +135,7 @@ func TestEpochFileVectorR8(t *testing.T) {
 	if !slices.Equal(c, epochCache{{0, 0}, {2, 159}}) {
 		t.Fatalf("got %v", c)
 	}
-	p := &place{vfstest.NewMem(), testDir, nil}
+	p := &place{vfstest.NewMem(), testDir, smallConfig()}
 	check(t, p.fs.MkdirAll(testDir))
 	check(t, c.write(p))
 	equal(t, "written", string(fileOf(t, p.fs, epochFile)), "0\n2\n0 0\n2 159\n")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // EpochEntry says that a leader epoch's first record has the offset Start.
@@ -108,6 +109,9 @@ func (c epochCache) write(p *place) error {
 		b = append(b, ' ')
 		b = strconv.AppendInt(b, int64(e.Start), 10)
 		b = append(b, '\n')
+	}
+	if p.cfg.Quirks.Has(quirk.EpochFileUnsynced) {
+		return overwriteFile(p.fs, p.dir+"/"+epochFile, b)
 	}
 	return replaceFile(p.fs, p.dir, epochFile, b)
 }

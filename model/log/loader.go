@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
@@ -148,7 +149,7 @@ func (l *Loader) loadSegments() (busy bool, err error) {
 	l.names = nil
 	l.pass = (*Loader).recoverLog
 	l.recovered = len(l.log.segments)
-	if !l.p.Clean && len(l.log.segments) > 0 {
+	if !l.p.Clean && len(l.log.segments) > 0 && !l.log.cfg.Quirks.Has(quirk.NoRecovery) {
 		l.recovered = max(0, l.log.floorIndex(l.p.RecoveryPoint))
 	}
 	return false, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
@@ -28,7 +29,12 @@ func (m *Manager) Start() error {
 		return err
 	}
 	var err error
-	if m.clean, err = takeCleanShutdown(m.fs, m.dir); err != nil {
+	if m.configFor("").Quirks.Has(quirk.MarkerOutlivesCrash) {
+		m.clean, err = vfs.Exists(m.fs, m.dir+"/"+cleanShutdownFile)
+	} else {
+		m.clean, err = takeCleanShutdown(m.fs, m.dir)
+	}
+	if err != nil {
 		return err
 	}
 	m.load = new(loading)

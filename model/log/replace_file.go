@@ -27,6 +27,19 @@ func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
 	return nil
 }
 
+// overwriteFile replaces a file's content in place and syncs nothing
+// (quirk.EpochFileUnsynced).
+func overwriteFile(fs vfs.FS, path string, content []byte) error {
+	f, err := fs.Create(path)
+	if err != nil {
+		return fmt.Errorf("log: create %s: %w", path, err)
+	}
+	if err = f.Append(content); err != nil {
+		err = fmt.Errorf("log: write %s: %w", path, err)
+	}
+	return errors.Join(err, f.Close())
+}
+
 // writeFile makes or replaces a file in place and syncs it, not its directory.
 func writeFile(fs vfs.FS, path string, content []byte) error {
 	f, err := fs.Create(path)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // TruncateTo drops the records at target and after it (storage 6.3, cluster T-5)
@@ -23,6 +24,9 @@ func (l *Log) TruncateTo(target kafka.Offset, now kafka.TimestampMs) (bool, erro
 		panic("log: truncation of " + l.dir + " to offset " + strconv.FormatInt(int64(target), 10))
 	}
 	if target >= l.leo {
+		if l.cfg.Quirks.Has(quirk.EpochsKeptAtLogEnd) {
+			return false, nil
+		}
 		return false, l.fail(l.truncateEpochs(l.leo))
 	}
 	if l.segments[0].base > target {
@@ -71,7 +75,10 @@ func (l *Log) restartAt(offset kafka.Offset, now kafka.TimestampMs) error {
 		return err
 	}
 	l.endAt(offset)
-	l.logStart, l.hw = offset, offset
+	l.logStart = offset
+	if !l.cfg.Quirks.Has(quirk.HWKeptOnRestart) {
+		l.hw = offset
+	}
 	l.recoveryPoint = offset
 	l.epochs = l.epochs[:0]
 	if err := l.epochs.write(&l.place); err != nil {

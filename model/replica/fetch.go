@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -123,7 +124,7 @@ func (p *Partition) AsBefore(res *FetchResult) bool {
 // bound is L-18: the first offset that the reader may not see.
 func (p *Partition) bound(a *FetchArgs) kafka.Offset {
 	switch {
-	case a.isFollower():
+	case a.isFollower() || p.env.Config.Profile.Quirks.Has(quirk.ReadToLogEnd):
 		return p.published
 	case a.Committed:
 		return p.log.LastStableOffset()

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -46,7 +47,11 @@ func (p *Partition) maybeExpandISR(in *step.Input, out *step.Effects, r *remote)
 		return
 	}
 	grown := with(p.isr, r.id)
-	p.propose(in, out, pendingExpand, grown, grown)
+	maximal := grown
+	if p.env.Config.Profile.Quirks.Has(quirk.HWIgnoresJoining) {
+		maximal = p.isr
+	}
+	p.propose(in, out, pendingExpand, grown, maximal)
 }
 
 // MaybeShrinkISR is L-23; the broker calls it for each led partition every half
@@ -59,7 +64,11 @@ func (p *Partition) MaybeShrinkISR(in *step.Input, out *step.Effects) {
 	if len(kept) == len(p.isr) {
 		return
 	}
-	p.propose(in, out, pendingShrink, kept, p.isr)
+	maximal := p.isr
+	if p.env.Config.Profile.Quirks.Has(quirk.HWIgnoresLeaving) {
+		maximal = kept
+	}
+	p.propose(in, out, pendingShrink, kept, maximal)
 }
 
 // inSync is the ISR without its members that are not caught up; the ISR itself if

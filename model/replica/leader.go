@@ -4,6 +4,7 @@ import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -47,7 +48,7 @@ func (p *Partition) AppendFrom(in *step.Input, out *step.Effects, b record.Batch
 		return res, kafka.KafkaStorageError, nil
 	case p.role != Leader:
 		return res, kafka.NotLeaderOrFollower, nil
-	case acks == AllISR && len(p.isr) < p.effectiveMinISR():
+	case acks == AllISR && len(p.isr) < p.effectiveMinISR() && !p.env.Config.Profile.Quirks.Has(quirk.NoMinISRBeforeAppend):
 		return res, kafka.NotEnoughReplicas, nil
 	}
 	info, verdict, err := p.log.Append(b, &log.LeaderAppend{Epoch: p.leaderEpoch, Now: in.Wall, Origin: origin, Guard: guard})
@@ -143,7 +144,11 @@ func (p *Partition) CheckDelayedProduce(required kafka.Offset) (code kafka.Error
 	case p.role != Leader:
 		return kafka.NotLeaderOrFollower, true
 	}
-	return produceOutcome(p.log.HighWatermark(), required, len(p.maximal), p.effectiveMinISR())
+	minISR := p.effectiveMinISR()
+	if p.env.Config.Profile.Quirks.Has(quirk.NoMinISRBeforeAck) {
+		minISR = 0
+	}
+	return produceOutcome(p.log.HighWatermark(), required, len(p.maximal), minISR)
 }
 
 // produceOutcome is the offset part of L-14. A member whose removal is pending

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // EndOffsetForEpoch answers OffsetForLeaderEpoch for one partition: the largest
@@ -72,7 +73,8 @@ func (p *Partition) ListOffset(a ListOffsetArgs) (ListOffsetResult, error) {
 	case client:
 		bound = p.log.HighWatermark()
 	}
-	lagging := client && p.epochStart > p.log.HighWatermark() && p.env.Config.Profile.Versions.ListOffsets >= offsetNotAvailableVersion
+	lagging := client && p.epochStart > p.log.HighWatermark() && p.env.Config.Profile.Versions.ListOffsets >= offsetNotAvailableVersion &&
+		!p.env.Config.Profile.Quirks.Has(quirk.LatestStepsBack)
 	switch a.Timestamp {
 	case LatestTimestamp:
 		if lagging {

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -124,7 +125,8 @@ func (c *Controller) checkAlteration(p *partition, want leaderISR, version int16
 		return info, kafka.NotController, false
 	case want.leaderEpoch < have.leaderEpoch:
 		return info, kafka.FencedLeaderEpoch, false
-	case want.leader == have.leader && slices.Equal(want.isr, have.isr) && want.recovering == have.recovering:
+	case want.leader == have.leader && slices.Equal(want.isr, have.isr) && want.recovering == have.recovering &&
+		!c.cfg.Profile.Quirks.Has(quirk.RepeatedISRRefused):
 		// Before the partition epoch is looked at: a lost answer makes the leader ask twice.
 		return have, kafka.None, false
 	case want.partitionEpoch < have.partitionEpoch:
@@ -133,7 +135,7 @@ func (c *Controller) checkAlteration(p *partition, want leaderISR, version int16
 		return info, kafka.InvalidRequest, false
 	}
 	for _, id := range want.isr {
-		if !c.ctx.isLive(id) {
+		if !c.ctx.isLive(id) && !c.cfg.Profile.Quirks.Has(quirk.DeadInISR) {
 			return info, ineligible(version), false
 		}
 	}

@@ -2,6 +2,7 @@ package zkcontroller
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
@@ -26,7 +27,9 @@ func (f *failover) step(c *Controller) next {
 	case 4: // (3)
 		return call(&readContext{})
 	case 5: // (4) would be topic deletions; (5), then (6)
-		c.updateMetadata(c.ctx.allBrokers())
+		if !c.cfg.Profile.Quirks.Has(quirk.RolesBeforeMetadata) {
+			c.updateMetadata(c.ctx.allBrokers())
+		}
 		return call(&startReplicas{})
 	case 6: // (7); (8) and (9) would be reassignments and topic deletions
 		c.initPartitionStates()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/election"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -179,6 +180,9 @@ func (o *offlineReplicas) choose(c *Controller) {
 			continue
 		}
 		leader, isr, changed := election.RemoveFromISR(o.broker, info.leader, info.isr)
+		if changed && len(info.isr) == 1 && c.cfg.Profile.Quirks.Has(quirk.EmptyISR) {
+			isr = nil
+		}
 		if !changed {
 			info.controllerEpoch = c.ctx.epoch
 			o.removed(c, p, info)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -32,10 +33,11 @@ func children(path string) zookeeper.Request {
 // fenced makes a write conditional on our still being the controller (Z-9). The
 // result of op is the second of its request.
 func (c *Controller) fenced(op zookeeper.Op) zookeeper.Request {
-	return zookeeper.Request{
-		{Type: zookeeper.OpCheck, Path: zookeeper.ControllerEpochPath, Version: c.ctx.epochZKVersion},
-		op,
+	version := c.ctx.epochZKVersion
+	if c.cfg.Profile.Quirks.Has(quirk.UnfencedZKWrites) {
+		version = zookeeper.AnyVersion
 	}
+	return zookeeper.Request{{Type: zookeeper.OpCheck, Path: zookeeper.ControllerEpochPath, Version: version}, op}
 }
 
 func (c *Controller) fencedCreates(paths []string) []zookeeper.Request {
