@@ -8,8 +8,8 @@
 // answers fetches over TCP, small ones with one write, large ones with sendfile.
 //
 // Paths tells which way the bytes really took. Linux has them all; other systems of the
-// unix family map files and leave sendfile to the standard library, the rest reads and
-// writes. A store into a mapping whose file was cut, or whose disk is full, kills the
+// unix family map files and send with combined writes, and the rest also has no mappings.
+// A store into a mapping whose file was cut, or whose disk is full, kills the
 // process, as it kills a broker.
 //
 // Where directories cannot be synced (Windows), SyncDir does nothing. It mirrors no
