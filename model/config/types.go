@@ -102,12 +102,12 @@ type Broker struct {
 	ZKConnectionTimeout kafka.Nanos
 	ZKMaxInFlight       int
 
-	LogDefaults                   Topic       // what a topic without overrides gets
-	LogFlushInterval              kafka.Nanos // log.flush.interval.ms; Forever = unset
-	LogFlushSchedulerInterval     kafka.Nanos
 	// LogDirs are the data directories (log.dirs, else log.dir); empty if neither is set.
 	LogDirs []string
 
+	LogDefaults                   Topic       // what a topic without overrides gets
+	LogFlushInterval              kafka.Nanos // log.flush.interval.ms; Forever = unset
+	LogFlushSchedulerInterval     kafka.Nanos
 	FlushOffsetCheckpointInterval kafka.Nanos
 	FlushStartOffsetCheckpoint    kafka.Nanos
 	LogInitialTaskDelay           kafka.Nanos
