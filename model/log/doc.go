@@ -43,10 +43,8 @@
 //
 // # Left out
 //
-// Splitting of segments whose offsets overflow (a format of Kafka before 0.11):
-// loading one fails. Tiered storage. The stray-partition check of KRaft.
-// The cleaner does not split segments, and does not give a new segment the file times
-// of the last one that it replaces.
+// Tiered storage. The stray-partition check of KRaft. The cleaner does not split
+// segments whose offsets overflow; the loader does.
 // The stricter checks of transactions v2 (KIP-890 part 2).
 //
 // # Where it differs from Kafka

@@ -43,6 +43,7 @@ type Loader struct {
 	producers producerState // of the segment that is recovered
 	checked   bool          // the indexes of a clean log
 	recovered int           // index of the next segment to recover
+	splits    int           // segments that were split
 	leo       kafka.Offset
 }
 
@@ -51,17 +52,21 @@ const noSuchOffset = kafka.Offset(1<<63 - 1)
 // Open begins to load the log in dir, which is made if it is not there. Steps do
 // the work.
 func Open(fs vfs.FS, dir string, cfg *Config, p OpenParams) (*Loader, error) {
-	l := &Loader{
-		log:        &Log{place: place{fs, dir, cfg}, jitter: p.Jitter},
+	l := newLoader(place{fs, dir, cfg}, p)
+	if err := fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("log: make directory %s: %w", dir, err)
+	}
+	return &l, nil
+}
+
+func newLoader(at place, p OpenParams) Loader {
+	return Loader{
+		log:        &Log{place: at, jitter: p.Jitter},
 		p:          p,
 		pass:       (*Loader).list,
 		minCleaned: noSuchOffset,
 		swapMin:    noSuchOffset,
 	}
-	if err := fs.MkdirAll(dir); err != nil {
-		return nil, fmt.Errorf("log: make directory %s: %w", dir, err)
-	}
-	return l, nil
 }
 
 // OpenNow loads a log at once.
@@ -226,6 +231,8 @@ func (l *Loader) recoverOn() (done bool, cut int64, err error) {
 	}
 	done, cut, err = l.scan.step(&l.log.place, &l.log.epochs)
 	switch {
+	case errors.Is(err, errOffsetOverflow):
+		return false, 0, l.split()
 	case isInvalidOffset(err):
 		s := l.scan.seg
 		done = true
