@@ -289,3 +289,43 @@ func TestCleanerCheckpointIsRememberedUntilATruncation(t *testing.T) {
 	check(t, err)
 	equal(t, "file after a deletion", string(content), "0\n0\n")
 }
+
+// TestCleanedSegmentHasTheTimeOfTheLastItReplaces (LogSegment.setLastModified): retention
+// goes by it where no record has a timestamp.
+func TestCleanedSegmentHasTheTimeOfTheLastItReplaces(t *testing.T) {
+	l, fs := newLog(t, compactConfig())
+	for range 12 {
+		put(t, l, kafka.NoTimestamp, "a=1", "b=2")
+	}
+	rollNow(t, l, 1)
+	put(t, l, kafka.NoTimestamp, "c=3")
+	segments := l.Segments()
+	for i, s := range segments[:len(segments)-1] {
+		check(t, fs.SetModTime(s.File, kafka.TimestampMs(1000+i)))
+	}
+	l.cfg.SegmentBytes = 50_000 // one group
+	cleanNow(t, l, 1)
+	equal(t, "segments", len(l.Segments()), 2)
+	for _, suffix := range []string{logSuffix, indexSuffix, timeIndexSuffix} {
+		info, err := fs.Stat(testDir + "/" + segmentFile(0, suffix))
+		check(t, err)
+		equal(t, suffix, info.ModTime, kafka.TimestampMs(1000+len(segments)-2))
+	}
+	newest, err := l.segments[0].largestTimestamp(&l.place)
+	check(t, err)
+	equal(t, "newest", newest, kafka.TimestampMs(1000+len(segments)-2))
+}
+
+// TestMaxCompactionLagRollsTheActiveSegment (KIP-354): of a compacted log only.
+func TestMaxCompactionLagRollsTheActiveSegment(t *testing.T) {
+	for _, compact := range []bool{true, false} {
+		cfg := DefaultConfig()
+		cfg.Compact, cfg.MaxCompactionLagMs = compact, 1000
+		l, _ := newLog(t, &cfg)
+		put(t, l, 5000, "a=1")
+		put(t, l, 6000, "a=2")
+		equal(t, "at the limit", len(l.Segments()), 1)
+		put(t, l, 6001, "a=3")
+		equal(t, "behind it", len(l.Segments()) == 2, compact)
+	}
+}

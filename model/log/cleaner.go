@@ -374,6 +374,9 @@ func (c *Cleaning) finishGroup() (busy bool, err error) {
 	}
 	s := c.into
 	c.into = nil
+	if err := c.log.copyModTime(s, c.read[len(c.read)-1]); err != nil {
+		return false, errors.Join(err, s.close())
+	}
 	if err := c.log.swapIn(s, c.read); err != nil {
 		return false, err
 	}

@@ -105,6 +105,15 @@ func (c *Config) limits() *record.Limits {
 	}
 }
 
+// maxSegmentMs is the age at which a segment is rolled: of a compacted log no more than
+// max.compaction.lag.ms, since the active segment is never cleaned (KIP-354).
+func (c *Config) maxSegmentMs() int64 {
+	if c.Compact && c.MaxCompactionLagMs > 0 {
+		return min(c.MaxCompactionLagMs, c.SegmentMs)
+	}
+	return c.SegmentMs
+}
+
 // Jitter draws the random part of a new segment's life: any number, keyed by the
 // log's directory and the segment's base offset. It is asked only if
 // SegmentJitterMs is not 0; nil stands for 0.

@@ -40,7 +40,7 @@ func (s *segment) shouldRoll(p *place, a *span, now kafka.TimestampMs) (bool, er
 		return false, nil
 	}
 	waited, err := s.waited(a.MaxTimestamp, now)
-	return waited > p.cfg.SegmentMs-s.jitterMs, err
+	return waited > p.cfg.maxSegmentMs()-s.jitterMs, err
 }
 
 // waited is how long the segment has waited to be rolled, in ms: by the records'

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 // The segments of a cleaning and how they take the place of others (storage 9.5).
@@ -111,6 +112,25 @@ func (l *Log) finishCleaned(s *segment) error {
 	}
 	if err != nil {
 		return fmt.Errorf("log: sync cleaned segment %s: %w", s.file.Name(), err)
+	}
+	return nil
+}
+
+// copyModTime gives the files of a new segment, which are named .cleaned, the time of the
+// last one that it replaces: that of records without a timestamp.
+func (l *Log) copyModTime(s, last *segment) error {
+	fs, ok := l.fs.(vfs.ModTimer)
+	if !ok {
+		return nil
+	}
+	info, err := l.fs.Stat(filePath(l.dir, last.base, logSuffix))
+	if err != nil {
+		return fmt.Errorf("log: stat segment: %w", err)
+	}
+	for _, suffix := range [...]string{logSuffix, indexSuffix, timeIndexSuffix} {
+		if err := fs.SetModTime(l.cleanedPath(s.base, suffix), info.ModTime); err != nil {
+			return fmt.Errorf("log: time of cleaned segment: %w", err)
+		}
 	}
 	return nil
 }

@@ -77,6 +77,12 @@ type File interface {
 	Close() error
 }
 
+// ModTimer is a file system that lets the time of a file's content be set.
+type ModTimer interface {
+	// SetModTime sets what Stat tells as ModTime; ErrNotExist if absent.
+	SetModTime(name string, t kafka.TimestampMs) error
+}
+
 // Locker is a file system that several processes may use at once. The simulated one
 // has one process and is none.
 type Locker interface {

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/vfs"
@@ -122,6 +123,15 @@ func (s FS) Stat(name string) (vfs.Info, error) {
 		return vfs.Info{IsDir: true, ModTime: modTime(info)}, nil
 	}
 	return vfs.Info{Size: info.Size(), ModTime: modTime(info)}, nil
+}
+
+// SetModTime implements vfs.ModTimer.
+func (s FS) SetModTime(name string, t kafka.TimestampMs) error {
+	at := time.UnixMilli(int64(t))
+	if err := os.Chtimes(s.path(name), at, at); err != nil {
+		return failure("set time of", name, err)
+	}
+	return nil
 }
 
 func modTime(info fs.FileInfo) kafka.TimestampMs {

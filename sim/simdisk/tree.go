@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/faults/point"
+	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
@@ -311,6 +312,17 @@ func (d *Disk) Stat(name string) (vfs.Info, error) {
 		return vfs.Info{IsDir: true}, nil
 	}
 	return vfs.Info{}, opError("stat", name, err)
+}
+
+// SetModTime implements vfs.ModTimer. It is free, like Stat, and durable at once: the
+// file was synced just before.
+func (d *Disk) SetModTime(name string, t kafka.TimestampMs) error {
+	f, err := d.open(name)
+	if err != nil {
+		return opError("set time of", name, err)
+	}
+	f.modTime = t
+	return nil
 }
 
 // SyncDir implements vfs.FS.

@@ -191,6 +191,16 @@ func (m *Mem) Stat(name string) (vfs.Info, error) {
 	return vfs.Info{Size: f.size, ModTime: f.modTime}, nil
 }
 
+// SetModTime implements vfs.ModTimer.
+func (m *Mem) SetModTime(name string, t kafka.TimestampMs) error {
+	i, ok := m.find(name)
+	if !ok || m.isDir(name) {
+		return fail("set time of", name, vfs.ErrNotExist)
+	}
+	m.entries[i].file.modTime = t
+	return nil
+}
+
 // SyncDir implements vfs.FS.
 func (m *Mem) SyncDir(dir string) error {
 	if !m.isDir(dir) {
