@@ -72,6 +72,22 @@ func (l *Log) ReadSlice(start kafka.Offset, maxBytes int, upper Bound, minOne bo
 	return l.slice(at, l.segments[i], end, maxBytes, minOne), nil
 }
 
+// LookupPosition is what the offset index says of an offset of the log: the search for
+// its batch begins at pos in the segment.
+func (l *Log) LookupPosition(o kafka.Offset) (segment kafka.Offset, pos int64, err error) {
+	if err := l.usable(); err != nil {
+		return 0, 0, err
+	}
+	if o < l.logStart || o >= l.leo {
+		return 0, 0, &OffsetOutOfRangeError{o, l.logStart, l.leo}
+	}
+	s := l.segments[l.floorIndex(o)]
+	if err := s.offsets.load(&l.place, s.base); err != nil {
+		return 0, 0, l.fail(err)
+	}
+	return s.base, s.offsets.lookup(s.base, o), nil
+}
+
 // slice limits what may be read from at on.
 func (l *Log) slice(at location, s *segment, end hint, maxBytes int, minOne bool) ReadInfo {
 	limit := int64(max(0, maxBytes))
