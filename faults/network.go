@@ -144,7 +144,8 @@ func (f Reset) Start(t Target, c Context) (string, func(Target), error) {
 	return fmt.Sprintf("%s <-> %s: %d connections", strings.Join(a, " "), strings.Join(b, " "), n), nil, nil
 }
 
-// pair resolves two sets. "others" in one means every broker not in the other.
+// pair resolves two sets. "others" in one means every broker not in the other. A node
+// in both has no link with itself.
 func pair(t Target, c Context, from, to []Selector) (a, b []string, err error) {
 	if a, err = selectAll(t, c, from); err != nil {
 		return nil, nil, err
@@ -154,10 +155,10 @@ func pair(t Target, c Context, from, to []Selector) (a, b []string, err error) {
 	}
 	if hasOthers(from) {
 		a = without(a, b)
-	} else {
+	} else if hasOthers(to) {
 		b = without(b, a)
 	}
-	if len(a) == 0 || len(b) == 0 {
+	if len(a) == 0 || len(b) == 0 || len(a) == 1 && len(without(b, a)) == 0 {
 		return nil, nil, fmt.Errorf("%s and %s were the same nodes", list(from), list(to))
 	}
 	return a, b, nil

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -159,7 +158,7 @@ func (e *entry) onEvent(n *yaml.Node) {
 		field{"event", l.at(&kindNode, l.text("event", &kind)), true},
 		field{"partition", l.at(&partNode, l.text("partition", &part)), false},
 		field{"node", func(n *yaml.Node) {
-			if s, ok := e.selector(n, "node"); ok {
+			if s, ok := e.single(n, "node"); ok {
 				t.Actor = &s
 			}
 		}, false},
@@ -198,121 +197,13 @@ func (e *entry) onDisk(n *yaml.Node) {
 	l := e.l
 	t := &faults.DiskTrigger{Nth: 1}
 	l.mapping(n, "on_disk",
-		field{"node", e.into("node", &t.Node), true},
+		field{"node", e.disk("node", &t.Node), true},
 		field{"op", l.word("op", &t.Op, "read", "append", "write", "truncate", "create", "remove", "rename", "sync", "syncdir"), true},
 		field{"file", l.text("file", &t.Match), false},
 		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
 		field{"after", l.duration("after", &t.After), false},
 	)
 	e.p.Trigger.Disk = t
-}
-
-// selector reads one selector; what it names must exist.
-func (e *entry) selector(n *yaml.Node, what string) (faults.Selector, bool) {
-	v, ok := e.l.scalar(n, what)
-	if !ok {
-		return faults.Selector{}, false
-	}
-	s, err := faults.ParseSelector(strings.ReplaceAll(v, "/*)", "/0)"))
-	if err != nil {
-		e.l.errorAt(n, "%s: %v", what, err)
-		return s, false
-	}
-	if strings.Contains(v, "/*)") {
-		if !e.wild {
-			e.l.errorAt(n, "%s: topic/* is drawn in chaos only; name a partition", what)
-		}
-		s.TP.Partition = -1
-	}
-	e.l.later = append(e.l.later, func() { e.l.selectorExists(n, s) })
-	return s, true
-}
-
-func (e *entry) into(what string, to *faults.Selector) func(*yaml.Node) {
-	return func(n *yaml.Node) {
-		if s, ok := e.selector(n, what); ok {
-			*to = s
-		}
-	}
-}
-
-// selectors reads one selector or a list.
-func (e *entry) selectors(what string, to *[]faults.Selector) func(*yaml.Node) {
-	return func(n *yaml.Node) {
-		add := func(n *yaml.Node) {
-			if s, ok := e.selector(n, what); ok {
-				*to = append(*to, s)
-			}
-		}
-		if f := e.l.follow(n); f.Kind == yaml.SequenceNode {
-			e.l.list(f, what, add)
-		} else {
-			add(n)
-		}
-	}
-}
-
-func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
-	if t, ok := strings.CutSuffix(text, "/*"); ok {
-		e.l.later = append(e.l.later, func() { e.l.topicNamed(n, t) })
-		return kafka.TopicPartition{Topic: t, Partition: -1}
-	}
-	tp, err := faults.ParsePartition(text)
-	if err != nil {
-		e.l.errorAt(n, "%v", err)
-		return tp
-	}
-	e.l.later = append(e.l.later, func() { e.l.partitionExists(n, tp) })
-	return tp
-}
-
-func (l *loader) partitionExists(n *yaml.Node, tp kafka.TopicPartition) {
-	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= t.Partitions {
-		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, t.Partitions-1, tp.Partition)
-	}
-}
-
-// selectorExists reports a selector that can match nothing.
-func (l *loader) selectorExists(n *yaml.Node, s faults.Selector) {
-	switch s.Role {
-	case faults.ByName:
-		l.actorExists(n, s.Name)
-	case faults.Leader, faults.Follower, faults.Followers:
-		l.partitionExists(n, s.TP)
-	case faults.Rack:
-		if !slices.Contains(l.spec.Cluster.Racks, s.Name) {
-			l.errorAt(n, "there is no rack %q%s", s.Name, suggest(s.Name, l.spec.Cluster.Racks))
-		}
-	case faults.Producers:
-		if len(l.spec.Producers) == 0 {
-			l.errorAt(n, "producers selects nothing: the scenario has none")
-		}
-	case faults.Consumers:
-		if len(l.spec.Consumers) == 0 {
-			l.errorAt(n, "consumers selects nothing: the scenario has none")
-		}
-	case faults.Clients:
-		if len(l.spec.Producers)+len(l.spec.Consumers) == 0 {
-			l.errorAt(n, "clients selects nothing: the scenario has none")
-		}
-	case faults.Random:
-		l.selectorExists(n, *s.Inner)
-	}
-}
-
-func (l *loader) actorExists(n *yaml.Node, name string) {
-	if id, ok := kafka.ParseBrokerHost(name); ok {
-		l.brokerExists(n, id)
-		return
-	}
-	names := l.spec.ClientNames()
-	if !slices.Contains(names, name) {
-		words := append([]string{"controller", "brokers", "clients", "producers", "consumers", "zookeeper", "others"}, names...)
-		for i := range l.spec.Cluster.Brokers {
-			words = append(words, kafka.BrokerHost(kafka.NodeID(i+1)))
-		}
-		l.errorAt(n, "%q selects nothing: there is no such node%s", name, suggest(name, words))
-	}
 }
 
 // chaos reads the section that draws faults.

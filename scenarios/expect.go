@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simkafka/simkafka/model/invariant"
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
 // MetricNames lists the metrics that expect can name; the argument in parentheses
@@ -69,7 +71,7 @@ func (l *loader) metric(n *yaml.Node) {
 	m.Name, m.Arg, _ = strings.Cut(strings.TrimSuffix(words[0], ")"), "(")
 	switch {
 	case !slices.Contains(MetricNames(), m.Name):
-		l.errorAt(n, "unknown metric %q%s", m.Name, suggest(m.Name, MetricNames()))
+		l.errorAt(n, "unknown metric %q%s", m.Name, suggestMetric(m.Name))
 		return
 	case !slices.Contains([]string{"<", "<=", ">", ">=", "=="}, m.Op):
 		l.errorAt(n, "%q is not a comparison; write one of < <= > >= ==", m.Op)
@@ -81,14 +83,30 @@ func (l *loader) metric(n *yaml.Node) {
 	l.spec.Expect.Metrics = append(l.spec.Expect.Metrics, m)
 }
 
+// phaseNames are those of sim/measure.
+var phaseNames = []string{"before", "during", "calm", "after"}
+
+// suggestMetric also completes a name's last part, such as p99.
+func suggestMetric(name string) string {
+	if near := suggest(name, MetricNames()); near != "" {
+		return near
+	}
+	for _, k := range MetricNames() {
+		if strings.HasSuffix(k, "."+name) {
+			return fmt.Sprintf("; did you mean %q?", k)
+		}
+	}
+	return "; README lists them"
+}
+
 func isLatency(name string) bool { return strings.Contains(name, ".latency.") }
 
 func (l *loader) metricArg(n *yaml.Node, m *Metric) bool {
 	switch {
 	case m.Arg == "":
 	case isLatency(m.Name):
-		if !slices.Contains([]string{"before", "during", "after"}, m.Arg) {
-			l.errorAt(n, "%s(%s): the argument is a phase: before, during or after", m.Name, m.Arg)
+		if !slices.Contains(phaseNames, m.Arg) {
+			l.errorAt(n, "%s(%s): the argument is a phase: %s", m.Name, m.Arg, strings.Join(phaseNames, ", "))
 			return false
 		}
 	case strings.Contains(m.Name, "."):
@@ -162,5 +180,21 @@ func (l *loader) metricRange(n *yaml.Node, m *Metric, words []string) bool {
 		l.errorAt(n, "%v", err)
 		return false
 	}
+	from, to := m.From, m.To
+	l.later = append(l.later, func() { l.rangeExists(n, from, to) })
 	return true
+}
+
+// rangeExists reports a time range in which nothing can be measured.
+func (l *loader) rangeExists(n *yaml.Node, from, to kafka.Nanos) {
+	s := l.spec
+	switch end := s.Duration; {
+	case end == 0:
+	case from >= end || to > end:
+		l.errorAt(n, "the time range goes beyond the end of the run, %s", short(end))
+	case to != 0 && to <= from:
+		l.errorAt(n, "the time range ends at %s, not after its beginning at %s", short(to), short(from))
+	case to != 0 && to <= s.WorkloadStart():
+		l.errorAt(n, "the time range ends at %s; the workload begins at %s", short(to), short(s.WorkloadStart()))
+	}
 }

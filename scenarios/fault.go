@@ -12,10 +12,14 @@ import (
 func (e *entry) fault(word string, n *yaml.Node) {
 	var node faults.Selector
 	plain := func(make func() faults.Fault) {
-		if s, ok := e.selector(n, word); ok {
+		if s, ok := e.single(n, word); ok {
 			node = s
 			e.p.Fault = make()
 		}
+	}
+	ofDisk := func(make func() faults.Fault) {
+		e.disk(word, &node)(n)
+		e.p.Fault = make()
 	}
 	switch word {
 	case "kill":
@@ -31,9 +35,9 @@ func (e *entry) fault(word string, n *yaml.Node) {
 	case "resume":
 		plain(func() faults.Fault { return faults.Resume{Node: node} })
 	case "stall_disk":
-		plain(func() faults.Fault { return faults.Stall{Node: node} })
+		ofDisk(func() faults.Fault { return faults.Stall{Node: node} })
 	case "disk_full":
-		plain(func() faults.Fault { return faults.DiskFull{Node: node} })
+		ofDisk(func() faults.Fault { return faults.DiskFull{Node: node} })
 	case "isolate":
 		e.isolate(n)
 	case "cut":
@@ -43,10 +47,11 @@ func (e *entry) fault(word string, n *yaml.Node) {
 	case "reset":
 		f := faults.Reset{}
 		e.l.mapping(n, "reset", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true})
+		e.apart(n, f.A, f.B)
 		e.p.Fault = f
 	case "slow_disk":
 		f := faults.SlowDisk{Factor: 10}
-		e.l.mapping(n, "slow_disk", field{"node", e.into("node", &f.Node), true},
+		e.l.mapping(n, "slow_disk", field{"node", e.disk("node", &f.Node), true},
 			field{"factor", parsed(&e.l.reader, "factor", &f.Factor, ParseFactor), false})
 		e.p.Fault = f
 	case "disk_error":
@@ -57,6 +62,9 @@ func (e *entry) fault(word string, n *yaml.Node) {
 		f := faults.Clock{Jump: word == "clock_jump"}
 		e.l.mapping(n, word, field{"node", e.into("node", &f.Node), true},
 			field{"by", parsed(&e.l.reader, "by", &f.Delta, func(s string) (kafka.Nanos, error) { return ParseDuration(s, true) }), true})
+		if f.Node.Role == faults.ZooKeeper {
+			e.l.warnAt(n, "%s on zookeeper changes nothing: what it does goes by no wall clock", word)
+		}
 		e.p.Fault = f
 	default:
 		panic("scenarios: fault " + word + " is in the table but cannot be read")
@@ -78,6 +86,7 @@ func (e *entry) cut(n *yaml.Node) {
 	direction := "both"
 	e.l.mapping(n, "cut", field{"from", e.selectors("from", &f.From), true}, field{"to", e.selectors("to", &f.To), true},
 		field{"direction", e.l.word("direction", &direction, "both", "one-way"), false})
+	e.apart(n, f.From, f.To)
 	f.OneWay = direction == "one-way"
 	e.p.Fault = f
 }
@@ -85,12 +94,14 @@ func (e *entry) cut(n *yaml.Node) {
 func (e *entry) link(n *yaml.Node) {
 	f := faults.Link{}
 	s := &f.Shape
+	before := e.l.Errors()
 	e.l.mapping(n, "link", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true},
 		field{"latency", e.l.duration("latency", &s.Latency), false},
 		field{"jitter", e.l.duration("jitter", &s.Jitter), false},
 		field{"loss", parsed(&e.l.reader, "loss", &s.LossPPM, ParsePercent), false},
 		field{"bandwidth", parsed(&e.l.reader, "bandwidth", &s.Bandwidth, ParseBandwidth), false})
-	if *s == (faults.LinkShape{}) {
+	e.apart(n, f.A, f.B)
+	if *s == (faults.LinkShape{}) && e.l.Errors() == before {
 		e.l.errorAt(n, "link changes nothing: give latency, jitter, loss or bandwidth")
 	}
 	e.p.Fault = f
@@ -99,7 +110,7 @@ func (e *entry) link(n *yaml.Node) {
 func (e *entry) diskError(n *yaml.Node) {
 	f := faults.DiskIO{}
 	x := &f.Error
-	e.l.mapping(n, "disk_error", field{"node", e.into("node", &f.Node), true},
+	e.l.mapping(n, "disk_error", field{"node", e.disk("node", &f.Node), true},
 		field{"op", e.l.word("op", &x.Op, "read", "write", "sync"), true},
 		field{"file", e.l.text("file", &x.Match), false},
 		field{"nth", count(&e.l.reader, "nth", 1, 1_000_000_000, &x.Nth), false},
@@ -113,7 +124,7 @@ func (e *entry) diskError(n *yaml.Node) {
 func (e *entry) failpoint(n *yaml.Node) {
 	f := faults.Failpoint{}
 	var siteNode, termNode = n, n
-	e.l.mapping(n, "failpoint", field{"node", e.into("node", &f.Node), true},
+	e.l.mapping(n, "failpoint", field{"node", e.disk("node", &f.Node), true},
 		field{"site", e.l.at(&siteNode, e.l.text("site", &f.Site)), true},
 		field{"term", e.l.at(&termNode, e.l.text("term", &f.Term)), true})
 	site, ok := point.Parse(f.Site)

@@ -35,6 +35,7 @@ func Load(file string, data []byte, open Source) (*Spec, error) {
 	l := &loader{reader: reader{Diagnostics: &Diagnostics{File: file}}, spec: &Spec{File: file, Protocol: "zk-3.9"}, open: open}
 	if root := l.parse(data); root != nil {
 		l.root(root)
+		l.topicDefaults()
 		for _, check := range l.later {
 			check()
 		}
@@ -232,7 +233,7 @@ func (l *loader) serverProperties(n *yaml.Node) {
 	honoured := keySet(brokerScope)
 	var take []config.Setting
 	for _, e := range entries {
-		if !honoured[e.Key] {
+		if !honoured[e.Key] || noEffect[e.Key] != "" {
 			l.spec.NotModelled = append(l.spec.NotModelled, e.Setting)
 			continue
 		}

@@ -69,6 +69,15 @@ func (r *reader) syntax(err error) {
 	case strings.Contains(text, "multiple documents") || strings.Contains(text, "single document"):
 		text = "a scenario file has one document"
 	}
+	if strings.Contains(text, "tab character") { // the library names the line before
+		for i := line - 1; i < len(r.lines); i++ {
+			indent := r.lines[i][:len(r.lines[i])-len(strings.TrimLeft(r.lines[i], " \t"))]
+			if at := strings.IndexByte(indent, '\t'); at >= 0 {
+				line, col, text = i+1, at+1, "a tab in the indentation; YAML takes blanks only"
+				break
+			}
+		}
+	}
 	r.add(line, col, false, "%s", text)
 }
 

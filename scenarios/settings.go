@@ -20,6 +20,19 @@ const (
 	zookeeperScope
 )
 
+// noEffect are settings that are known and change nothing here, with the reason.
+var noEffect = map[string]string{
+	"auto.create.topics.enable":         "clients never create topics by asking for them",
+	"delete.topic.enable":               "nothing in a run deletes a topic",
+	"max.poll.records":                  "handling a record takes a consumer no time",
+	"num.network.threads":               "network threads are not modelled",
+	"num.recovery.threads.per.data.dir": "recovery has one thread",
+	"queued.max.requests":               "request queues have no limit",
+}
+
+// NoEffect says why a setting changes nothing; "" for one that is honoured.
+func NoEffect(key string) string { return noEffect[key] }
+
 func scopeKeys(s scope) []config.Key {
 	switch s {
 	case topicScope:
@@ -63,6 +76,9 @@ func (l *loader) settings(n *yaml.Node, what string, s scope) []config.Setting {
 			continue
 		}
 		set := config.Setting{Key: k.Value, Value: v}
+		if why := NoEffect(k.Value); why != "" {
+			l.warnAt(k, "%s has no effect: %s", k.Value, why)
+		}
 		if l.settingKnown(k, set, s) {
 			l.checkSetting(n.Content[i+1], "", s, set)
 			out = append(out, set)

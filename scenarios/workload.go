@@ -9,7 +9,7 @@ import (
 )
 
 func (l *loader) topic(n *yaml.Node) {
-	t := Topic{Partitions: 1, Replication: 1}
+	t := Topic{} // no partitions, no replication: see topicDefaults
 	var replicationNode = n
 	l.mapping(n, "a topic",
 		field{"name", l.hostlike("a topic's name", &t.Name), true},
@@ -24,7 +24,32 @@ func (l *loader) topic(n *yaml.Node) {
 		}
 	}
 	l.spec.Topics = append(l.spec.Topics, t)
-	l.later = append(l.later, func() { l.checkReplication(replicationNode, &t) })
+	i := len(l.spec.Topics) - 1
+	l.later = append(l.later, func() { l.checkReplication(replicationNode, &l.spec.Topics[i]) })
+}
+
+// topicDefaults: as in Kafka a topic that does not say has num.partitions partitions
+// and default.replication.factor replicas.
+func (l *loader) topicDefaults() {
+	partitions, replication := int32(1), 1
+	for _, s := range l.spec.Cluster.Config {
+		v, err := strconv.ParseInt(s.Value, 10, 32)
+		switch {
+		case err != nil || v < 1:
+		case s.Key == "num.partitions":
+			partitions = int32(v)
+		case s.Key == "default.replication.factor":
+			replication = int(v)
+		}
+	}
+	for i := range l.spec.Topics {
+		if t := &l.spec.Topics[i]; t.Partitions == 0 {
+			t.Partitions = partitions
+		}
+		if t := &l.spec.Topics[i]; t.Replication == 0 {
+			t.Replication = replication
+		}
+	}
 }
 
 // checkReplication: more replicas than brokers is an error; as many as

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/report"
+	"github.com/simkafka/simkafka/scenarios"
 )
 
 // scopes of settings, in the order of the list.
@@ -87,6 +88,9 @@ func settingsTable(keys []config.Key, age int, older bool) report.Table {
 		case strings.Contains(unit, ", "):
 			value += " (of " + unit + ")"
 			unit = "word"
+		}
+		if scenarios.NoEffect(k.Name) != "" {
+			value += " (no effect)"
 		}
 		for n, line := range report.Wrap(value, defaultWidth) {
 			if n == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/simkafka/simkafka/model/outcome"
 )
@@ -43,14 +44,17 @@ func usage(format string, args ...any) error {
 	return &codeError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// environment is an error of the machine; a missing file is the user's.
+// environment is an error of the machine, except that a path which cannot be is the
+// user's.
 func environment(err error) error {
 	var known *codeError
 	if errors.As(err, &known) {
 		return err
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return &codeError{exitUsage, err}
+	for _, wrong := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
+		if errors.Is(err, wrong) {
+			return &codeError{exitUsage, err}
+		}
 	}
 	return &codeError{exitEnvironment, err}
 }

@@ -53,7 +53,7 @@ func (a *app) lint(args []string, asJSON bool) error {
 			a.code = worse(a.code, exitUsage)
 			all = append(all, findings(d)...)
 			if !asJSON {
-				fmt.Fprintln(a.stdout, d.Error())
+				fmt.Fprintln(a.stdout, a.folded(a.stdout, d.Error()))
 			}
 		case err != nil:
 			return err
@@ -78,7 +78,7 @@ func (a *app) lint(args []string, asJSON bool) error {
 func (a *app) good(src *source, spec *scenarios.Spec) {
 	for _, w := range spec.Warnings {
 		f := warning(w)
-		fmt.Fprintf(a.stdout, "%s:%d:%d: warning: %s\n", f.File, f.Line, f.Col, f.Message)
+		fmt.Fprintln(a.stdout, a.folded(a.stdout, fmt.Sprintf("%s:%d:%d: warning: %s", f.File, f.Line, f.Col, f.Message)))
 	}
 	for _, s := range spec.NotModelled {
 		fmt.Fprintf(a.stdout, "%s: not modelled: %s=%s\n", src.file, s.Key, s.Value)

@@ -40,5 +40,5 @@ type app struct {
 // fail reports an error and keeps its exit code.
 func (a *app) fail(err error) {
 	a.code = worse(a.code, codeOf(err))
-	fmt.Fprintf(a.stderr, "simkafka: %v\n", err)
+	fmt.Fprintln(a.stderr, a.folded(a.stderr, fmt.Sprintf("simkafka: %v", err)))
 }

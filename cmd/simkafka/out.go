@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,12 +21,13 @@ const scenarioFile = "scenario.yaml"
 // it, which then takes its place: a reader never sees half a result.
 type outDir struct{ path string }
 
-// check refuses, before the run, to replace what is not an earlier result.
+// check refuses, before the run, to replace what is not an earlier result, and a place
+// where nothing can be written.
 func (d *outDir) check() error {
 	entries, err := os.ReadDir(d.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0, err == nil && holdsResult(d.path):
-		return nil
+		return d.writable()
 	case err == nil:
 		return usage("%s exists and holds no result of simkafka; it is left alone, choose another --out", d.path)
 	}
@@ -33,6 +35,26 @@ func (d *outDir) check() error {
 		return usage("%s is a file; --out names a directory", d.path)
 	}
 	return environment(err)
+}
+
+// writable tries the nearest folder above that there is, and leaves nothing behind.
+func (d *outDir) writable() error {
+	parent := filepath.Dir(d.path)
+	for parent != filepath.Dir(parent) {
+		if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		parent = filepath.Dir(parent)
+	}
+	tmp, err := os.MkdirTemp(parent, ".simkafka-")
+	if err == nil {
+		err = os.Remove(tmp)
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) { // not the name that was tried
+		return environment(fmt.Errorf("cannot write to %s: %w", d.path, path.Err))
+	}
+	return err
 }
 
 // holdsResult reports whether a directory is the output of an earlier run.

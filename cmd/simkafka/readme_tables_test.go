@@ -186,6 +186,9 @@ func readmeSettings() string {
 			for _, o := range k.Older {
 				value += fmt.Sprintf(" (before %s: %s)", o.Before, o.Default)
 			}
+			if scenarios.NoEffect(k.Name) != "" {
+				value += "; no effect"
+			}
 			rows = append(rows, []string{code(k.Name), unit, value})
 		}
 		fmt.Fprintf(&b, "<details><summary>%s: <code>%s</code></summary>\n\n%s</details>\n\n", s.name,

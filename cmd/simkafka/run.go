@@ -188,10 +188,15 @@ func (r *runner) prepare(args []string) ([]job, error) {
 		var found *scenarios.Diagnostics
 		switch {
 		case errors.As(err, &found):
-			fmt.Fprintln(r.stderr, strings.TrimRight(found.Error(), "\n"))
+			fmt.Fprintln(r.stderr, r.folded(r.stderr, strings.TrimRight(found.Error(), "\n")))
 			bad++
 		case err != nil:
 			return nil, err
+		}
+		for i := range jobs {
+			if j.out != nil && jobs[i].out != nil && jobs[i].out.path == j.out.path {
+				return nil, usage("%s and %s would both write to %s; give them different names", jobs[i].source.arg, arg, j.out.path)
+			}
 		}
 		jobs = append(jobs, j)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/config"
@@ -16,6 +17,12 @@ type override struct {
 	setting config.Setting
 	text    string // as given
 }
+
+// clientScopes are the prefixes of clients' settings.
+var clientScopes = []struct {
+	name string
+	keys func() []config.Key
+}{{"producer", config.ProducerKeys}, {"consumer", config.ConsumerKeys}}
 
 func parseOverride(text string) (override, error) {
 	key, value, ok := strings.Cut(text, "=")
@@ -34,10 +41,10 @@ func parseOverride(text string) (override, error) {
 		o.scope, o.topic, o.setting.Key = "topic", name, key
 		return o, o.known(config.TopicKeys())
 	}
-	for scope, keys := range map[string][]config.Key{"producer": config.ProducerKeys(), "consumer": config.ConsumerKeys()} {
-		if rest, ok := strings.CutPrefix(key, scope+"."); ok {
-			o.scope, o.setting.Key = scope, rest
-			return o, o.known(keys)
+	for _, c := range clientScopes {
+		if rest, ok := strings.CutPrefix(key, c.name+"."); ok {
+			o.scope, o.setting.Key = c.name, rest
+			return o, o.known(c.keys())
 		}
 	}
 	return o, o.known(config.BrokerKeys())
@@ -59,6 +66,16 @@ func (o *override) known(keys []config.Key) error {
 	names := make([]string, len(keys))
 	for i := range keys {
 		names[i] = keys[i].Name
+	}
+	if o.scope == "broker" { // a client's setting lacks its prefix, or that is misspelt
+		for _, c := range clientScopes {
+			for _, k := range c.keys() {
+				if k.Name == o.setting.Key {
+					return usage("--set %s: %s is a setting of clients; write %s.%s", o.text, k.Name, c.name, k.Name)
+				}
+				names = append(names, c.name+"."+k.Name)
+			}
+		}
 	}
 	return usage("--set %s: there is no %s setting %q%s (see simkafka config list)", o.text, o.scope, o.setting.Key, didYouMean(o.setting.Key, names))
 }
@@ -89,14 +106,29 @@ func (o *override) apply(s *scenarios.Spec) error {
 		return o.applyTopic(s)
 	}
 	if len(errs) > 0 {
-		return usage("--set %w", errors.Join(errs...))
+		return o.wrong(errs)
+	}
+	if why := scenarios.NoEffect(o.setting.Key); why != "" {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("--set %s has no effect: %s", o.text, why))
 	}
 	return nil
 }
 
+// wrong reports a value that a setting does not take, under the name that was given.
+func (o *override) wrong(errs []error) error {
+	reasons := make([]string, len(errs))
+	for i, err := range errs {
+		reasons[i] = err.Error()
+		if one := (*config.SettingError)(nil); errors.As(err, &one) && one.Setting.Key == o.setting.Key {
+			reasons[i] = one.Reason
+		}
+	}
+	return usage("--set %s: %s", o.text, strings.Join(reasons, "; "))
+}
+
 func (o *override) applyTopic(s *scenarios.Spec) error {
 	if _, errs := config.ParseTopic(config.Topic{}, []config.Setting{o.setting}); len(errs) > 0 {
-		return usage("--set %w", errors.Join(errs...))
+		return o.wrong(errs)
 	}
 	var names []string
 	for i := range s.Topics {

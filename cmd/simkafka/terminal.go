@@ -3,7 +3,9 @@ package main
 import (
 	"io"
 	"os"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 
@@ -37,4 +39,39 @@ func (a *app) style(w io.Writer) report.Style {
 		s.Width = n
 	}
 	return s
+}
+
+// excerptLine is a line of a scenario as a message quotes it, or the caret below it.
+var excerptLine = regexp.MustCompile(`^ {0,6}\d* \| `)
+
+// folded breaks long lines of a message at the terminal's width; what follows the
+// first line is indented. Elsewhere each message stays one line, for grep and editors.
+func (a *app) folded(w io.Writer, text string) string {
+	if !isTerminal(w) {
+		return text
+	}
+	width := a.style(w).Width
+	if width == 0 {
+		width = 80
+	}
+	return fold(text, width)
+}
+
+func fold(text string, width int) string {
+	const indent = "    "
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		if len([]rune(line)) <= width || excerptLine.MatchString(line) {
+			out = append(out, line)
+			continue
+		}
+		lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		for i, l := range report.Wrap(line, width-len(lead)-len(indent)) {
+			if i > 0 {
+				l = indent + l
+			}
+			out = append(out, lead+l)
+		}
+	}
+	return strings.Join(out, "\n")
 }

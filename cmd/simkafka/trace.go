@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -38,8 +40,8 @@ func (r *runner) openTrace(j *job) (*traceOutput, error) {
 		t.path = name
 		t.file, err = os.Create(partial(name))
 	}
-	if err != nil {
-		return nil, environment(err)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) { // not the partial file's name
+		return nil, environment(fmt.Errorf("cannot write --trace %s: %w", name, path.Err))
 	}
 	t.Trace = report.NewTrace(t.file)
 	return t, nil

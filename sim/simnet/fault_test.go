@@ -68,6 +68,18 @@ func TestCutsStack(t *testing.T) {
 	w.want("0.100000s c timer 0", "0.701000s s request c1 #0 m")
 }
 
+func TestNoCutComesBetweenANodeAndItself(t *testing.T) {
+	r := rule{from: []string{"a", "b"}, to: []string{"a", "b"}, both: true, cut: true}
+	for _, x := range []struct {
+		from, to string
+		want     bool
+	}{{"a", "b", true}, {"b", "a", true}, {"a", "a", false}, {"a", "c", false}} {
+		if got := r.matches(x.from, x.to); got != x.want {
+			t.Errorf("%s to %s: %v, want %v", x.from, x.to, got, x.want)
+		}
+	}
+}
+
 func TestIsolationCutsAGroupOffButNotInside(t *testing.T) {
 	w := newWorld(t, nil)
 	w.boot("s", answer(0))

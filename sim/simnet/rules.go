@@ -26,7 +26,11 @@ type rule struct {
 	shape    Shape
 }
 
+// matches: no rule comes between a node and itself.
 func (r *rule) matches(from, to string) bool {
+	if from == to {
+		return false
+	}
 	if r.outside {
 		return has(r.from, from) != has(r.from, to)
 	}
@@ -45,7 +49,7 @@ func has(set []string, name string) bool {
 func all(set []string, name string) bool { return set == nil || has(set, name) }
 
 // Cut silences the links from each of from to each of to, one way; nil is every
-// actor (N12). Rules stack; the returned func lifts this one, once.
+// actor (N12). A node in both keeps its link with itself. Rules stack; the returned func lifts this one, once.
 func (n *Net) Cut(from, to []string) (lift func()) {
 	return n.add(&rule{from: from, to: to, cut: true})
 }
