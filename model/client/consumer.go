@@ -59,7 +59,7 @@ func (c *Consumer) Positions() []StartOffset {
 // beginning of the first batch of an answer, are left out (C-2).
 func (c *Consumer) take(in *step.Input, out *step.Effects, a *assigned, b record.Batch, node kafka.NodeID) {
 	e := event.Event{Kind: event.RecordDelivered, TP: a.tp, Base: kafka.NoOffset, Last: b.LastOffset(), CRC: b.CRC(),
-		Node: node, Producer: -1, First: -1}
+		Node: node, Producer: -1, First: -1, Batch: b}
 	whole := b.BaseOffset() >= a.pos.offset
 	for c.it.Reset(b); c.it.Next(); {
 		rec := c.it.Record()

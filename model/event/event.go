@@ -64,7 +64,7 @@ const (
 	BecameFollower // Node, TP, LeaderEpoch, Leader, HW, LEO
 	ReplicaStopped // Node, TP, LeaderEpoch, Flag = deleted
 	// BatchAppended: Node, TP, Base, Last (inclusive), LeaderEpoch (of the batch), CRC,
-	// Count, Size, LEO, Flag = as leader.
+	// Count, Size, LEO, Flag = as leader, Batch.
 	BatchAppended
 	Truncated      // Node, TP, Offset = new end, LEO = end before, HW = after, LeaderEpoch = local, Text = rule
 	LogStartRaised // Node, TP, LogStart, Text = cause: one of the Start… words
@@ -102,7 +102,7 @@ const (
 	// RecordDelivered: a consumer handed a batch to the application: TP, Base, Last
 	// (first and last delivered offset), CRC of the batch, Node = the broker that
 	// served it, Count = records, Producer and First as read from the first
-	// record's value (-1 if not ours), Created = send time read from it.
+	// record's value (-1 if not ours), Created = send time read from it, Batch.
 	RecordDelivered
 	PositionReset // a consumer's position jumped: TP, Offset = from, Base = to, Text = reason
 	MetadataSeen  // a client adopted newer metadata for TP: Leader, LeaderEpoch
@@ -160,4 +160,7 @@ type Event struct {
 	MaximalISR []kafka.NodeID
 	Replicas   []kafka.NodeID
 	Text       string
+	// Batch is the batch of a BatchAppended or RecordDelivered, lent until the observers
+	// have seen the event: who keeps an event clears it.
+	Batch []byte
 }

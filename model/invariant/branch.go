@@ -35,7 +35,8 @@ type branch struct {
 	parent     *branch // nil for the root
 	start, end kafka.Offset
 	chunks     []chunk
-	count      int // batches
+	recs       []rec // of compacted partitions, by offset
+	count      int   // batches
 	epoch      kafka.LeaderEpoch
 	depth      int32
 	// blank: the bytes between start and end are not known, as after a crash inside

@@ -40,6 +40,9 @@ type change struct {
 	how  match             // BatchAppended
 	at   position          // BatchAppended: where logs part
 	tail kafka.LeaderEpoch // BatchAppended: of the batch before, -1 unknown
+	// unread, of a compacted partition's BatchAppended and RecordDelivered: the records
+	// cannot be read.
+	unread bool
 
 	end   kafka.Offset      // of the replica's log before the event
 	hw    kafka.Offset      // before the event
@@ -155,8 +158,11 @@ func (g *ghost) observe(e *event.Event) {
 		g.ch.p.assignment = e.Replicas
 	case event.PartitionChanged:
 		g.partitionChanged(e)
-	case event.LeaderElected, event.CleaningBegan, event.LogCleaned, event.CleaningFailed:
+	case event.LeaderElected:
 		g.ch.p = g.partition(e.TP)
+	case event.CleaningBegan, event.LogCleaned, event.CleaningFailed:
+		g.ch.p = g.partition(e.TP)
+		g.cleaned(g.ch.p, g.ch.p.replica(e.Node), e)
 	case event.BatchSent, event.RecordAcked, event.RecordFailed:
 		g.ch.p = g.partition(e.TP)
 		g.produced(e)
@@ -166,6 +172,9 @@ func (g *ghost) observe(e *event.Event) {
 			if g.ch.r = g.ch.p.known(e.Node); g.ch.r == nil { // a broker that hosts no replica answers, too
 				g.ch.r = newReplica(e.Node, g.ch.p.root)
 			}
+		}
+		if k := g.ch.p.keys; k != nil && e.Kind == event.RecordDelivered {
+			g.ch.unread = !k.decode(e.Batch, e.Base)
 		}
 	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
 		event.Truncated, event.LogStartRaised, event.SegmentRolled, event.SegmentDeleted, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:

@@ -49,7 +49,7 @@ func (p *partition) place(r *replica, base kafka.Offset, epoch kafka.LeaderEpoch
 		return matched
 	}
 	how := matched
-	if base > r.blankEnd {
+	if base > max(r.blankEnd, r.clean.bound) { // a follower gets what its leader's cleaner has left
 		how = gap
 	}
 	for i := len(p.branches) - 1; i >= 0; i-- { // the unknown bytes may be those that another replica has
@@ -75,7 +75,7 @@ func (p *partition) extend(r *replica, e entry, epoch kafka.LeaderEpoch, asLeade
 		switch {
 		case !ok:
 			return p.past(r, e), position{}
-		case same == e:
+		case same == e, p.thinned(r, b, same, e):
 			r.advance(e)
 			return matched, position{}
 		}
@@ -126,7 +126,7 @@ func (p *partition) search(r *replica, e entry, epoch kafka.LeaderEpoch) (match,
 				_, r.next, _ = b.find(e.next())
 				return unjudged, position{}
 			}
-		case how != found || got != e:
+		case how != found || got != e && !p.thinned(r, b, got, e):
 			differs = b
 		case p.reaches(r, b, e.base):
 			r.log, r.next = position{b, e.next()}, n+1
@@ -230,7 +230,12 @@ type chunkRef struct {
 
 // push adds a batch and keeps the number of remembered ones bounded.
 func (p *partition) push(b *branch, e entry) {
-	if !b.push(e) {
+	fresh := b.push(e)
+	if p.keys != nil {
+		p.keys.entered(b)
+		return
+	}
+	if !fresh {
 		return
 	}
 	p.chunks = append(p.chunks, chunkRef{b, len(b.chunks) - 1})

@@ -33,9 +33,10 @@ type sender struct {
 	marks   []mark
 	batches int64
 
-	// present is what the final read found, top its highest number so far.
-	present intervals
-	top     int64
+	// present is what the final read found, top its highest number so far; replaced is
+	// what it did not find because the cleaner took it.
+	present, replaced intervals
+	top               int64
 }
 
 // sender finds or begins the sender of a record number.
@@ -196,5 +197,6 @@ type answer struct {
 type readBack struct {
 	started    bool
 	next       kafka.Offset
+	node       kafka.NodeID // that served the last batch
 	duplicated int64
 }

@@ -49,8 +49,10 @@ type partition struct {
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
 	elections int // changes of leader
-	// compacted: a broker has begun to compact its log.
+	// compacted: a broker has begun to compact its log. keys is nil if the topic is not
+	// one to be compacted.
 	compacted bool
+	keys      *keyed
 	// start is the highest log start that a replica had, leaderStart that a leader had,
 	// deleted that of the last leader in office.
 	start, leaderStart, deleted kafka.Offset
@@ -72,8 +74,12 @@ type partition struct {
 
 func newPartition(tp kafka.TopicPartition, t *topic) *partition {
 	root := &branch{epoch: kafka.NoLeaderEpoch}
-	return &partition{tp: tp, topic: t, root: root, committed: position{b: root},
+	p := &partition{tp: tp, topic: t, root: root, committed: position{b: root},
 		auth: authority{leader: kafka.NoNode, epoch: kafka.NoLeaderEpoch, partitionEpoch: -1}}
+	if t.Compact != nil {
+		p.keys = newKeyed()
+	}
+	return p
 }
 
 // known is the replica on a node, nil if nothing was noted of it.
@@ -181,6 +187,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	switch e.Kind {
 	case event.BatchAppended:
 		g.ch.tail = r.log.b.epoch
+		if p.keys != nil {
+			g.ch.unread = !p.copies(r, e)
+		}
 		g.ch.how, g.ch.at = p.append(r, entry{e.Base, e.CRC, uint32(e.Last - e.Base + 1)}, e.LeaderEpoch, e.Flag)
 	case event.LEOPublished:
 		r.published = e.LEO
@@ -240,7 +249,7 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
 	r.epoch, r.failed = e.LeaderEpoch, false
 	if e.Kind == event.BecameFollower {
-		r.role, r.isr, r.maximal = follows, nil, nil
+		r.role, r.leader, r.isr, r.maximal = follows, e.Leader, nil, nil
 		return
 	}
 	r.role, r.isr, r.maximal = leads, e.ISR, e.ISR

@@ -44,6 +44,8 @@ type replica struct {
 	// epoch is the leader epoch that its process accepted last.
 	epoch   kafka.LeaderEpoch
 	role    replicaRole
+	leader  kafka.NodeID // that it followed last
+	clean   cleaning
 	maximal []kafka.NodeID // leader only; nil = not known
 	// proposed is the leader's last ISR change.
 	proposed []kafka.NodeID

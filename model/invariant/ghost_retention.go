@@ -169,6 +169,9 @@ func (p *partition) emptied(r *replica, start kafka.Offset) {
 
 // prune forgets single batches that no replica can be read for any more.
 func (p *partition) prune() {
+	if len(p.chunks) == 0 {
+		return
+	}
 	low := p.start
 	for _, r := range p.replicas {
 		low = min(low, r.logStart)

@@ -23,6 +23,10 @@ type phantom struct{ *findings }
 func (c *phantom) observe(e *event.Event) {
 	c.checked++
 	p := c.g.ch.p
+	if p.keys != nil && !c.g.ch.unread {
+		c.keyed(p, e)
+		return
+	}
 	if e.Producer >= 0 {
 		s := p.knownSender(e.Producer, e.First)
 		if s != nil && s.sent.has(e.First, e.First+int64(e.Count)) {
@@ -32,14 +36,28 @@ func (c *phantom) observe(e *event.Event) {
 	c.violate(p, "%s got at offset %d %d records, from number %d of producer %d on, that were never sent to the partition", e.Actor, e.Base, e.Count, e.First, e.Producer)
 }
 
+// keyed looks at each record that is left of a batch.
+func (c *phantom) keyed(p *partition, e *event.Event) {
+	for i := range p.keys.now {
+		r := &p.keys.now[i]
+		if r.tombstone { // it has no number; that its batch is the committed one is repeatable-read
+			continue
+		}
+		if s := p.knownSender(r.producer, r.number); s == nil || !s.sent.has(r.number, r.number+1) {
+			c.violate(p, "%s got at offset %d the record %d of producer %d, which was never sent to the partition", e.Actor, r.offset, r.number, r.producer)
+			return
+		}
+	}
+}
+
 func (c *phantom) readBack(b *readBatch) {
 	c.checked++
 	switch {
-	case b.control:
+	case b.control, b.bare:
 	case !b.ours:
 		c.violate(b.p, "the final read got at offset %d a batch that no producer made: %s", b.entry.base, b.problem)
-	case b.sender == nil || !b.sender.sent.has(b.number, b.number+b.count):
+	case b.sender == nil || b.in(b.sender.sent) < b.count:
 		c.violate(b.p, "the final read got at offset %d the records %d to %d of producer %d, which were never sent to the partition",
-			b.entry.base, b.number, b.number+b.count-1, b.producer)
+			b.entry.base, b.number, b.last(), b.producer)
 	}
 }

@@ -65,8 +65,8 @@ func (c *sane) order(p *partition, r *replica) {
 func (c *sane) appended(p *partition, r *replica, e *event.Event) {
 	switch c.g.ch.how {
 	case gap:
-		if p.compacted {
-			break // a follower gets what its leader's cleaner has left
+		if p.compacted && p.keys == nil {
+			break
 		}
 		c.violate(p, "%s appended a batch at offset %d; its log ended at %d", nodeName(r.node), e.Base, c.g.ch.end)
 	case overlap:

@@ -48,7 +48,7 @@ func (c *order) readBack(b *readBatch) {
 		return
 	}
 	c.checked++
-	if b.number > b.top || b.fresh == 0 || s.acked.count(b.number, b.number+b.count) == 0 {
+	if b.number > b.top || b.fresh == 0 || b.in(s.acked) == 0 {
 		return
 	}
 	if why := b.p.fellBack(b.entry.base); why != "" {

@@ -44,8 +44,8 @@ func (c *rejected) readBack(b *readBatch) {
 	if b.sender == nil {
 		return
 	}
-	if n := b.sender.refused.count(b.number, b.number+b.count); n > 0 {
-		c.violate(b.p, "%d of the records %d to %d of producer %d failed for sure, but the log has them at offset %d", n, b.number, b.number+b.count-1,
+	if n := b.in(b.sender.refused); n > 0 {
+		c.violate(b.p, "%d of the records %d to %d of producer %d failed for sure, but the log has them at offset %d", n, b.number, b.last(),
 			b.producer, b.entry.base)
 	}
 }

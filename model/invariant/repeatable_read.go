@@ -55,7 +55,7 @@ func (c *stableRead) delivered(p *partition, r *replica, e *event.Event) {
 		}
 	}
 	got, _, how := x.holding(e.Base).find(e.Base)
-	if how != found || got.crc == e.CRC && got.next() == e.Last+1 {
+	if how != found || got.crc == e.CRC && got.next() == e.Last+1 || c.thinned(p, r, x, e) {
 		return
 	}
 	if why := c.excuse(p, x, e.Base); why != "" {
@@ -64,6 +64,16 @@ func (c *stableRead) delivered(p *partition, r *replica, e *event.Event) {
 	}
 	c.violate(p, "%s gave %s a batch with CRC %08x at offsets %d to %d at %s; committed there is one with CRC %08x at %d to %d",
 		nodeName(e.Node), e.Actor, e.CRC, e.Base, e.Last, e.Time, got.crc, got.base, got.next()-1)
+}
+
+// thinned: what was delivered is what the cleaner of the broker may have left of the
+// batch.
+func (c *stableRead) thinned(p *partition, r *replica, x position, e *event.Event) bool {
+	if p.keys == nil || e.Base >= r.clean.bound || c.g.ch.unread {
+		return false
+	}
+	_, differs := p.keys.differs(x)
+	return !differs
 }
 
 // excuse: part of what was committed was lost on this partition with good reason, at
@@ -107,7 +117,7 @@ func (c *stableRead) readBack(b *readBatch) {
 	switch {
 	case how == unknown && !holder.blank:
 		c.forgotten(p, &holder.chunks[i/chunkSize], b)
-	case how == found && got != b.entry || how == found && holder.epoch != b.epoch:
+	case how == found && got != b.entry && !c.thinnedBack(b, holder, got) || how == found && holder.epoch != b.epoch:
 		if why := c.excuse(p, x, b.entry.base); why != "" {
 			c.suspend(p, why)
 			return
@@ -115,6 +125,13 @@ func (c *stableRead) readBack(b *readBatch) {
 		c.violate(p, "the final read found at offset %d a batch of epoch %d with CRC %08x; committed there is one of epoch %d at %d with CRC %08x",
 			b.entry.base, b.epoch, b.entry.crc, holder.epoch, got.base, got.crc)
 	}
+}
+
+// thinnedBack: the batch is what the cleaner of the broker may have left of the one that
+// was committed.
+func (c *stableRead) thinnedBack(b *readBatch, holder *branch, got entry) bool {
+	r := b.p.known(b.node)
+	return r != nil && b.p.thinned(r, holder, got, b.entry)
 }
 
 // past: the leader's high watermark is above what the ghost saw committed.

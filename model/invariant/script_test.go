@@ -1,13 +1,11 @@
 package invariant
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/simkafka/simkafka/model/client"
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -37,6 +35,9 @@ func newScript(t testing.TB, setup string) *script {
 	topic := Topic{Name: "orders", MinISR: int(l.number("min-isr", 2)), Unclean: l.has("unclean")}
 	if l.has("retention-ms") || l.has("retention-bytes") {
 		topic.Retention = &Retention{Ms: l.number("retention-ms", -1), Bytes: l.number("retention-bytes", -1)}
+	}
+	if l.has("compact") {
+		topic.Compact = &Compaction{DeleteRetention: kafka.Millis(l.number("delete-retention-ms", 86_400_000)), MinLag: kafka.Millis(l.number("min-lag-ms", 0))}
 	}
 	x := &script{t: t, s: NewSuite(Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic},
 		RetentionCheck: kafka.Millis(l.number("check", 0))})}
@@ -133,10 +134,7 @@ func (x *script) line(line string) {
 		x.note(e)
 	case "read":
 		e := l.event()
-		b := batchOf(e.Producer, e.First, e.Count)
-		b.SetBaseOffset(e.Base)
-		b.SetPartitionLeaderEpoch(e.LeaderEpoch)
-		x.s.ReadBack(e.TP, b, e.Node)
+		x.s.ReadBack(e.TP, e.Batch, e.Node)
 	case "read-other":
 		e := l.event()
 		b := otherBatch(e.Count)
@@ -309,10 +307,14 @@ func (l *fields) event() event.Event {
 		if _, err := fmt.Sscanf(of, "%d/%d+%d", &e.Producer, &e.First, &e.Count); err != nil {
 			l.t.Fatalf("of=%s: %v", of, err)
 		}
-		e.CRC = batchOf(e.Producer, e.First, e.Count).CRC()
+		b := l.batch(&e)
+		e.Batch, e.CRC = b, b.CRC()
 	}
 	e.CRC = uint32(l.number("crc", int64(e.CRC)))
 	e.Last = kafka.Offset(l.number("last", int64(e.Base)+int64(e.Count)-1))
+	if e.Batch != nil {
+		e.Count = record.Batch(e.Batch).Count()
+	}
 	e.LEO = kafka.Offset(l.number("leo", int64(e.Last)+1))
 	if l.word == "hw" || l.word == "follower-hw" {
 		e.LEO = kafka.Offset(l.number("leo", int64(e.HW)))
@@ -321,38 +323,6 @@ func (l *fields) event() event.Event {
 		e.LEO = kafka.Offset(l.number("leo", 0))
 	}
 	return e
-}
-
-// batchOf is the batch that a producer makes of these records.
-func batchOf(producer int32, first int64, count int32) record.Batch {
-	var bd record.Builder
-	bd.Reset(record.ClientOptions())
-	for i := range int64(count) {
-		v := make([]byte, client.MinValueSize) // laid out as client.ParseValue says
-		binary.BigEndian.PutUint32(v, uint32(producer))
-		binary.BigEndian.PutUint32(v[4:], 0x736b0001)
-		binary.BigEndian.PutUint64(v[8:], uint64(first+i))
-		bd.Append(1000, nil, v, nil)
-	}
-	b, err := bd.Build()
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-// otherBatch is one that no producer makes.
-func otherBatch(count int32) record.Batch {
-	var bd record.Builder
-	bd.Reset(record.ClientOptions())
-	for range count {
-		bd.Append(1000, nil, []byte("other"), nil)
-	}
-	b, err := bd.Build()
-	if err != nil {
-		panic(err)
-	}
-	return b
 }
 
 // found prints an invariant's state and everything that was violated or lost.

@@ -28,9 +28,11 @@ type ring struct {
 func (r *ring) keep(e *event.Event, size int) {
 	if len(r.events) < size {
 		r.events = append(r.events, *e)
+		r.events[len(r.events)-1].Batch = nil
 		return
 	}
 	r.events[r.next] = *e
+	r.events[r.next].Batch = nil
 	if r.next++; r.next == size {
 		r.next = 0
 	}

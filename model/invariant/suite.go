@@ -19,6 +19,8 @@ type Topic struct {
 	Unclean bool // unclean.leader.election.enable
 	// Retention is nil if it is not to be judged.
 	Retention *Retention
+	// Compact is nil without compact in cleanup.policy.
+	Compact *Compaction
 }
 
 // Setup is what the checkers must know before the run.
@@ -194,7 +196,7 @@ func (f *findings) full(p *partition) bool {
 
 // violate tells a story; p is nil if no partition is concerned.
 func (f *findings) violate(p *partition, format string, args ...any) {
-	if p != nil && p.compacted && comparesContents(f.name) {
+	if p != nil && p.compacted && p.keys == nil && comparesContents(f.name) {
 		f.suspend(p, compactedText)
 		return
 	}

@@ -88,7 +88,7 @@ func (p *Partition) noteAppend(out *step.Effects, b record.Batch) {
 	e := p.noted(out, event.BatchAppended)
 	e.Base, e.Last, e.LeaderEpoch = b.BaseOffset(), b.LastOffset(), b.PartitionLeaderEpoch()
 	e.CRC, e.Count, e.Size = b.CRC(), b.Count(), int32(len(b))
-	e.LEO, e.Flag = e.Last+1, p.role == Leader
+	e.LEO, e.Flag, e.Batch = e.Last+1, p.role == Leader, b
 }
 
 // Publish makes an append visible, and with it those before it that are done; the

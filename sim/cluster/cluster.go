@@ -151,7 +151,7 @@ func (c *Cluster) buildChecks() error {
 	for i, t := range c.spec.Topics {
 		conf := c.topicConf[i]
 		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,
-			Unclean: conf.UncleanLeaderElection, Retention: c.retention(i)})
+			Unclean: conf.UncleanLeaderElection, Retention: c.retention(i), Compact: c.compaction(i)})
 	}
 	for _, b := range c.brokers {
 		setup.RetentionCheck = max(setup.RetentionCheck, b.cfg.LogRetentionCheckInterval)
@@ -159,6 +159,22 @@ func (c *Cluster) buildChecks() error {
 	}
 	c.suite = invariant.NewSuite(setup)
 	return nil
+}
+
+// compaction is what cleaners may take of topic i, nil if no broker cleans it.
+func (c *Cluster) compaction(i int) (x *invariant.Compaction) {
+	for _, b := range c.brokers {
+		t, _ := config.ParseTopic(b.cfg.LogDefaults, c.spec.Topics[i].Config)
+		if t.CleanupPolicy == config.Delete {
+			continue
+		}
+		y := invariant.Compaction{DeleteRetention: kafka.Millis(t.DeleteRetentionMs), MinLag: kafka.Millis(t.MinCompactionLagMs)}
+		if x != nil {
+			y.DeleteRetention, y.MinLag = min(x.DeleteRetention, y.DeleteRetention), min(x.MinLag, y.MinLag)
+		}
+		x = &y
+	}
+	return x
 }
 
 // retention is how long all brokers keep the records of topic i, nil if they differ.

@@ -41,6 +41,7 @@ var library = []pinned{
 	{name: "acks-1-loss", loss: true},
 	{name: "c0"},
 	{name: "c1", idle: "a benchmark of some CPU seconds"},
+	{name: "compaction"},
 	{name: "controller-failover"},
 	{name: "disk-full"},
 	{name: "follower-lag"},
