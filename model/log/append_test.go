@@ -196,9 +196,9 @@ func TestRollTrimsAndLeavesAFlush(t *testing.T) {
 	equal(t, "index", string(fileOf(t, fs, segmentFile(0, indexSuffix))), string(index))
 	equal(t, "time index", string(fileOf(t, fs, segmentFile(0, timeIndexSuffix))), string(times))
 	names := list(t, fs)
-	equal(t, "indexes of the new segment come with the next append", names,
+	equal(t, "the first append makes the indexes of the new segment", names,
 		"00000000000000000000.index 00000000000000000000.log 00000000000000000000.timeindex "+
-			"00000000000000000002.log 00000000000000000002.snapshot leader-epoch-checkpoint")
+			"00000000000000000002.index 00000000000000000002.log 00000000000000000002.snapshot 00000000000000000002.timeindex leader-epoch-checkpoint")
 	equal(t, "recovery point", l.RecoveryPoint(), 0)
 	job, ok := l.PendingFlush()
 	equal(t, "pending", ok, true)

@@ -68,18 +68,28 @@ func (s *segment) append(p *place, a *span) error {
 	if int64(a.Size) > math.MaxInt32-s.size || !s.fits(a.LastOffset) {
 		return &CorruptError{File: s.file.Name(), Pos: s.size, Err: errOffsetOverflow}
 	}
-	if s.size == 0 {
+	pos := s.size
+	if pos == 0 {
 		s.rollTs, s.rollTsKnown = a.MaxTimestamp, true
 		if p.cfg.IndexPerBatch {
 			s.rollTs = a.buf.MaxTimestamp()
+		}
+		// The check of the offset makes the offset index.
+		if err := s.offsets.open(p, s.base); err != nil {
+			return err
 		}
 	}
 	if err := s.loadMaxTs(p); err != nil {
 		return err
 	}
-	pos := s.size
 	if err := s.write(a.buf); err != nil {
 		return fmt.Errorf("log: append: %w", err)
+	}
+	if pos == 0 {
+		// The question for the newest timestamp so far makes the time index.
+		if err := s.times.open(p, s.base); err != nil {
+			return err
+		}
 	}
 	s.size += int64(a.Size)
 	if a.Batches > 1 && p.cfg.IndexPerBatch {
