@@ -10,6 +10,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/client"
 	"github.com/simkafka/simkafka/model/config"
@@ -141,8 +142,7 @@ func (c *Cluster) Event(e *event.Event) {
 }
 
 func (c *Cluster) buildChecks() error {
-	// An expected latency is looked up in the series.
-	series := c.opts.Series || len(c.spec.Expect.Metrics) > 0
+	series := c.opts.Series || slices.ContainsFunc(c.spec.Expect.Metrics, readsSeries)
 	c.collect = measure.New(measure.Config{Start: c.start, End: c.spec.Duration, Series: series})
 	if c.opts.Unchecked {
 		return nil

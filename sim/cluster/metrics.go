@@ -145,6 +145,13 @@ func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outc
 	return most
 }
 
+// readsSeries reports whether a metric is looked up in the series: a latency that is
+// not a phase's.
+func readsSeries(m scenarios.Metric) bool {
+	head, _, _ := strings.Cut(m.Name, ".")
+	return m.Arg == "" && (head == "produce" || head == "e2e")
+}
+
 func quantile(q outcome.Quantiles, name string) kafka.Nanos {
 	switch name {
 	case "p50":

@@ -10,6 +10,7 @@ import (
 type buckets struct {
 	width        kafka.Nanos
 	end          kafka.Nanos
+	room         int // buckets that are expected
 	produce, e2e latency
 	acked, bytes int64
 	fails        int64
@@ -30,8 +31,9 @@ func bucketWidth(run kafka.Nanos) kafka.Nanos {
 	return run/maxBuckets + 1
 }
 
-func newBuckets(width kafka.Nanos) *buckets {
-	return &buckets{width: width, end: width, produce: latency{}, e2e: latency{}, out: outcome.Series{Step: width}}
+func newBuckets(run kafka.Nanos) *buckets {
+	width := bucketWidth(run)
+	return &buckets{width: width, end: width, room: int(run/width) + 1, out: outcome.Series{Step: width}}
 }
 
 func (b *buckets) advance(now kafka.Nanos, p *partitions) {
@@ -47,7 +49,7 @@ func (b *buckets) close(p *partitions) {
 	o.Acked = append(o.Acked, b.acked)
 	o.Bytes = append(o.Bytes, b.bytes)
 	o.Failed = append(o.Failed, b.fails)
-	p.sample(b.end)
+	p.sample(b.end, b.room)
 	b.produce.reset()
 	b.e2e.reset()
 	b.acked, b.bytes, b.fails = 0, 0, 0

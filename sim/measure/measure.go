@@ -50,7 +50,7 @@ const maxTimeline = 4000
 func New(cfg Config) *Collector {
 	c := &Collector{cfg: cfg, closed: -1, phases: newPhases(cfg.Start)}
 	if cfg.Series {
-		c.buckets = newBuckets(bucketWidth(cfg.End))
+		c.buckets = newBuckets(cfg.End)
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 // partitions follows every partition's leader, ISR, outages and lag, in order of
 // topic and number.
 type partitions struct {
-	index map[kafka.TopicPartition]*partition
+	index kafka.PartitionTable[partition]
 	list  []*partition
 	down  []kafka.NodeID
 	dirty bool // list needs sorting
@@ -21,7 +21,7 @@ type partitions struct {
 type partition struct {
 	out          outcome.Partition
 	spans        []outcome.Span
-	lags         []outcome.Lag
+	lags         []replicaLag
 	installed    kafka.LeaderEpoch // newest epoch whose leader took office
 	since        kafka.Nanos       // records have waited since; -1 = none wait
 	vain         kafka.Nanos       // the oldest record that failed since the last acknowledgement; -1 = none
@@ -33,14 +33,11 @@ type partition struct {
 }
 
 func (p *partitions) get(tp kafka.TopicPartition) *partition {
-	if x := p.index[tp]; x != nil {
+	if x := p.index.Get(tp); x != nil {
 		return x
 	}
-	if p.index == nil {
-		p.index = make(map[kafka.TopicPartition]*partition)
-	}
 	x := &partition{out: outcome.Partition{TP: tp, Leader: kafka.NoNode}, since: -1, vain: -1, leaderless: -1, underISR: -1, installed: -1, first: true}
-	p.index[tp] = x
+	p.index.Put(tp, x)
 	p.list = append(p.list, x)
 	p.dirty = true
 	p.unfit++
@@ -198,12 +195,7 @@ func (p *partitions) close(at kafka.Nanos) {
 // offsets keeps each replica's end and high watermark.
 func (p *partitions) offsets(e *event.Event) {
 	x := p.get(e.TP)
-	i := slices.IndexFunc(x.lags, func(l outcome.Lag) bool { return l.Node == e.Node })
-	if i < 0 {
-		i = len(x.lags)
-		x.lags = append(x.lags, outcome.Lag{TP: e.TP, Node: e.Node, Points: []outcome.LagPoint{{}}})
-	}
-	pt := &x.lags[i].Points[len(x.lags[i].Points)-1] // the open point
+	pt := x.lag(e)
 	switch e.Kind {
 	case event.HighWatermark:
 		pt.HW = e.HW
@@ -220,14 +212,34 @@ func (p *partitions) offsets(e *event.Event) {
 	}
 }
 
-// sample closes the open lag point of every replica at a bucket's end.
-func (p *partitions) sample(at kafka.Nanos) {
+// lag is the open point of the replica that e is about.
+func (x *partition) lag(e *event.Event) *outcome.LagPoint {
+	for i := range x.lags {
+		if l := &x.lags[i]; l.lag.Node == e.Node {
+			return &l.open
+		}
+	}
+	x.lags = append(x.lags, replicaLag{lag: outcome.Lag{TP: e.TP, Node: e.Node}})
+	return &x.lags[len(x.lags)-1].open
+}
+
+// replicaLag is a replica's closed points and the open one.
+type replicaLag struct {
+	lag  outcome.Lag
+	open outcome.LagPoint
+}
+
+// sample closes the open lag point of every replica at a bucket's end; room is how
+// many points there may be in the end.
+func (p *partitions) sample(at kafka.Nanos, room int) {
 	for _, x := range p.sorted() {
 		for i := range x.lags {
-			pts := x.lags[i].Points
-			open := pts[len(pts)-1]
-			pts[len(pts)-1].At = at
-			x.lags[i].Points = append(pts, open)
+			l := &x.lags[i]
+			if l.lag.Points == nil {
+				l.lag.Points = make([]outcome.LagPoint, 0, room)
+			}
+			l.open.At = at
+			l.lag.Points = append(l.lag.Points, l.open)
 		}
 	}
 }
@@ -254,10 +266,9 @@ func (p *partitions) strips(s *outcome.Series, closed kafka.Nanos) {
 			strip.Spans = append(strip.Spans, sp)
 		}
 		s.Strips = append(s.Strips, strip)
-		slices.SortFunc(x.lags, func(a, b outcome.Lag) int { return int(a.Node) - int(b.Node) })
-		for _, l := range x.lags {
-			l.Points = l.Points[:len(l.Points)-1] // the open one
-			s.Lags = append(s.Lags, l)
+		slices.SortFunc(x.lags, func(a, b replicaLag) int { return int(a.lag.Node) - int(b.lag.Node) })
+		for i := range x.lags {
+			s.Lags = append(s.Lags, x.lags[i].lag)
 		}
 	}
 }
