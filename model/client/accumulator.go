@@ -123,18 +123,17 @@ func (a *accumulator) builder() *record.Builder {
 	return bd
 }
 
-// build closes a batch and makes its bytes; they are frozen from here on.
+// build closes a batch and makes its bytes; they are frozen from here on. They are
+// mostly the builder's, which the batch therefore keeps.
 func (a *accumulator) build(b *batch) {
-	if b.builder == nil {
+	if b.data != nil {
 		return
 	}
-	data, err := b.builder.Build()
+	data, err := b.builder.BuildInPlace()
 	if err != nil {
 		panic("client: " + err.Error())
 	}
 	b.data, b.size, b.closed = data, len(data), true
-	a.builders = append(a.builders, b.builder)
-	b.builder = nil
 }
 
 // settle ends a batch's stay: its records are acknowledged or failed.
@@ -145,9 +144,10 @@ func (a *accumulator) settle(b *batch) {
 	a.records -= int64(b.count)
 }
 
-// recycle takes back a batch that nothing refers to any more.
+// recycle takes back a batch that nothing in the producer refers to any more. Its
+// bytes are used again if no request that carries them can still be on its way.
 func (a *accumulator) recycle(b *batch) {
-	if b.builder != nil {
+	if b.data == nil || b.returned {
 		a.builders = append(a.builders, b.builder)
 	}
 	*b = batch{}

@@ -8,8 +8,8 @@ import (
 // batch is the records of one partition that travel together (ProducerBatch).
 type batch struct {
 	queue   *queue
-	builder *record.Builder // while records may join; nil once built
-	data    record.Batch    // what is sent, from the first drain on
+	builder *record.Builder // holds the records
+	data    record.Batch    // what is sent, from the first drain on; the builder's memory
 	limit   int             // bytes at which no further record joins
 	memory  int64           // bytes of buffer.memory held
 	first   int64           // number of the first record
@@ -22,6 +22,7 @@ type batch struct {
 	announced bool        // BatchSent was noted
 	done      bool        // acknowledged or failed; an answer still to come is ignored
 	doubtful  bool        // an attempt may have reached a log
+	returned  bool        // the only request that ever carried it was answered
 	attempts  int32       // ended ones that count
 	since     kafka.Nanos // last attempt's end, or created: linger and backoff count from here
 	retryAt   kafka.Nanos // end of the retry backoff

@@ -15,6 +15,8 @@ type answer struct {
 	base kafka.Offset // of the batch, NoOffset if unknown
 	// unsent: the request never left, so it proves nothing against the batch.
 	unsent bool
+	// came: this is what a response says, so that the request is no more.
+	came bool
 }
 
 // produced ends a Produce request.
@@ -43,14 +45,15 @@ func (p *Producer) produced(in *step.Input, out *step.Effects, c *netclient.Comp
 			}
 			p.network.meta.hint(out, info, rp.Partition, leaderInfo{kafka.NodeID(rp.CurrentLeader.LeaderID),
 				kafka.LeaderEpoch(rp.CurrentLeader.LeaderEpoch)})
-			p.complete(in, out, b, &answer{err: kafka.ErrorCode(rp.ErrorCode), base: kafka.Offset(rp.BaseOffset)})
+			p.complete(in, out, b, &answer{err: kafka.ErrorCode(rp.ErrorCode), base: kafka.Offset(rp.BaseOffset), came: true})
 		}
 	}
 	for _, b := range r.batches {
 		if b != nil { // the broker left it out of its answer
-			p.complete(in, out, b, &answer{err: kafka.UnknownServerError, base: kafka.NoOffset})
+			p.complete(in, out, b, &answer{err: kafka.UnknownServerError, base: kafka.NoOffset, came: true})
 		}
 	}
+	p.acc.node(in.Now, r.node).spare = r
 }
 
 // take removes the batch of a partition from the request.
@@ -72,6 +75,7 @@ func (p *Producer) complete(in *step.Input, out *step.Effects, b *batch, a *answ
 	if a.err.RefreshesMetadata() {
 		p.network.requestUpdate()
 	}
+	b.returned = a.came && b.attempts == 0
 	b.doubtful = b.doubtful || a.err != kafka.None && !a.unsent && !provesNotAppended(a.err)
 	switch {
 	case b.done:

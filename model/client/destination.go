@@ -5,6 +5,7 @@ import "github.com/simkafka/simkafka/model/kafka"
 // destination is what the producer remembers of one broker
 // (RecordAccumulator.NodeLatencyStats, nodesDrainIndex).
 type destination struct {
+	spare *produce // the request answered last, for the next one
 	id    kafka.NodeID
 	ready bool  // has something to send in this run
 	next  int32 // order of the queue to drain first (P-3)

@@ -19,7 +19,8 @@ const topicIDsFrom = 13
 // usual small one in the same allocation.
 type produce struct {
 	req     kmsg.ProduceRequest
-	batches []*batch // in the order of the request's partitions
+	node    kafka.NodeID
+	batches []*batch // in the order of the request's partitions; nil for one with an outcome
 	topics  [1]kmsg.ProduceRequestTopic
 	parts   [1]kmsg.ProduceRequestTopicPartition
 	few     [1]*batch
@@ -42,7 +43,7 @@ func (p *Producer) send(in *step.Input, out *step.Effects) (next kafka.Nanos) {
 				continue
 			}
 			n.drainedAt = in.Now
-			p.produce(in, out, p.drain(n))
+			p.produce(in, out, p.drain(n), n)
 			sent = true
 		}
 		p.acc.compact()
@@ -130,9 +131,9 @@ func (p *Producer) backingOff(q *queue) bool {
 	return b.attempts > 0 && b.retryAt > p.now && !(p.skipsBackoff() && q.epoch > b.sentEpoch)
 }
 
-// produce sends one request with the drained batches, which share a leader.
-func (p *Producer) produce(in *step.Input, out *step.Effects, batches []*batch) {
-	r := p.request(batches)
+// produce sends one request with the drained batches, which n leads.
+func (p *Producer) produce(in *step.Input, out *step.Effects, batches []*batch, n *destination) {
+	r := p.request(batches, n)
 	for _, b := range batches {
 		if !b.announced {
 			b.announced = true
@@ -140,7 +141,7 @@ func (p *Producer) produce(in *step.Input, out *step.Effects, batches []*batch) 
 				First: b.first, Count: b.count, Size: int32(b.size)})
 		}
 	}
-	addr, _ := p.network.meta.addr(batches[0].queue.leader)
+	addr, _ := p.network.meta.addr(n.id)
 	if p.cfg.Acks != 0 {
 		p.network.net.Send(in, out, addr, &r.req, 0, r)
 		return
@@ -151,12 +152,18 @@ func (p *Producer) produce(in *step.Input, out *step.Effects, batches []*batch) 
 	}
 }
 
-func (p *Producer) request(batches []*batch) *produce {
-	r := new(produce)
+// request is the one that n answered last, filled anew, or a new one.
+func (p *Producer) request(batches []*batch, n *destination) *produce {
+	r := n.spare
+	n.spare = nil
 	v := p.cfg.Profile.Versions.Produce
-	r.req.Version, r.req.Acks = v, int16(p.cfg.Acks)
-	r.req.TimeoutMillis = int32(p.cfg.RequestTimeout / kafka.Millisecond)
-	r.batches = append(r.few[:0], batches...)
+	if r == nil {
+		r = &produce{node: n.id}
+		r.req.Version, r.req.Acks = v, int16(p.cfg.Acks)
+		r.req.TimeoutMillis = int32(p.cfg.RequestTimeout / kafka.Millisecond)
+		r.batches = r.few[:0]
+	}
+	r.batches = append(r.batches[:0], batches...)
 	r.req.Topics = r.topics[:0]
 	for _, b := range batches {
 		t := r.topic(b.queue.topic.info, v)

@@ -98,10 +98,18 @@ func (bd *Builder) AppendAt(offset kafka.Offset, ts kafka.TimestampMs, key, valu
 	}
 	tsDelta := int64(ts - bd.baseTimestamp)
 	body := bodySize(size, tsDelta, int32(delta))
+	bd.reserve(body + maxRecordOverhead)
 	bd.buf = appendRecord(bd.buf, body, tsDelta, int32(delta), key, value, headers)
 	bd.count++
 	bd.lastOffset = offset
 	bd.maxTimestamp = max(bd.maxTimestamp, ts)
+}
+
+// reserve makes room for n more bytes; what append would do takes more steps.
+func (bd *Builder) reserve(n int) {
+	if cap(bd.buf)-len(bd.buf) < n {
+		bd.buf = append(make([]byte, 0, max(2*cap(bd.buf), len(bd.buf)+n)), bd.buf...)
+	}
 }
 
 func (bd *Builder) fail(err error) {
@@ -136,6 +144,16 @@ func (bd *Builder) RecordSize(ts kafka.TimestampMs, key, value []byte, headers [
 // Build returns the batch in its own memory. The builder keeps its records:
 // Build may be called again, and SetProducer changes who wrote them.
 func (bd *Builder) Build() (Batch, error) {
+	b, err := bd.BuildInPlace()
+	if err == nil && bd.opts.Codec == None {
+		b = append(Batch(nil), b...) // not make: the memory needs no zeros
+	}
+	return b, err
+}
+
+// BuildInPlace is Build without a copy: the batch is valid until the builder is used
+// again, unless it is compressed, which gives it memory of its own.
+func (bd *Builder) BuildInPlace() (Batch, error) {
 	if bd.err != nil {
 		return nil, bd.err
 	}
@@ -144,8 +162,7 @@ func (bd *Builder) Build() (Batch, error) {
 	}
 	bd.writeHeader()
 	if bd.opts.Codec == None {
-		b := append(Batch(nil), bd.buf...) // not make: the memory needs no zeros
-		return b.finish(), nil
+		return Batch(bd.buf[:len(bd.buf):len(bd.buf)]).finish(), nil
 	}
 	if bd.scratch == nil {
 		bd.scratch = new(Scratch)
