@@ -24,7 +24,17 @@ type directory struct {
 
 var errIntoItself = errors.New("cannot move a directory into itself")
 
-func opError(verb, name string, err error) error { return fmt.Errorf("%s %s: %w", verb, name, err) }
+// pathError says which operation on which path failed. Programs look for files that
+// are not there, and only few want to read about it.
+type pathError struct {
+	verb, name string
+	err        error
+}
+
+func (e *pathError) Error() string { return e.verb + " " + e.name + ": " + e.err.Error() }
+func (e *pathError) Unwrap() error { return e.err }
+
+func opError(verb, name string, err error) error { return &pathError{verb, name, err} }
 
 func (dir *directory) findFile(name string) (int, bool) {
 	return slices.BinarySearchFunc(dir.files, name, func(f *file, n string) int { return strings.Compare(f.name, n) })
