@@ -63,6 +63,7 @@ func (l *loader) root(n *yaml.Node) {
 		field{"heal", l.heal, false},
 		field{"settle", l.duration("settle", &s.Settle), false},
 		field{"cluster", l.cluster, true},
+		field{"hardware", l.hardware, false},
 		field{"topics", func(n *yaml.Node) { l.list(n, "topics", l.topic) }, true},
 		field{"producers", func(n *yaml.Node) { l.list(n, "producers", l.producer) }, false},
 		field{"consumers", func(n *yaml.Node) { l.list(n, "consumers", l.consumer) }, false},

@@ -31,6 +31,7 @@ func (s *Spec) YAML() string {
 	p.dur(0, "heal", s.Heal)
 	p.dur(0, "settle", s.Settle)
 	p.cluster(&s.Cluster)
+	p.hardware(s.Hardware)
 	p.line(0, "topics:")
 	for i := range s.Topics {
 		p.topic(&s.Topics[i])
@@ -193,6 +194,9 @@ func (p *printer) producer(x *Producer) {
 	p.line(2, "size: %dB", x.Size)
 	if x.Keys > 0 {
 		p.line(2, "keys: %d", x.Keys)
+	}
+	if x.Tombstones > 0 {
+		p.line(2, "tombstones: %s%%", faults.Decimal(x.Tombstones, 10_000))
 	}
 	if x.Records > 0 {
 		p.line(2, "records: %d", x.Records)

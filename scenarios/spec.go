@@ -26,6 +26,7 @@ type Spec struct {
 	Settle   kafka.Nanos
 
 	Cluster   Cluster
+	Hardware  *Hardware // nil: the built-in costs
 	Topics    []Topic
 	Producers []Producer
 	Consumers []Consumer
@@ -124,6 +125,7 @@ type Producer struct {
 	Arrival    string // constant or exponential
 	Size       int32  // bytes of a value
 	Keys       int64  // number of distinct keys, 0 = no key
+	Tombstones int64  // share of records without a value, in millionths
 	Records    int64  // stop after, 0 = no limit
 	Start      kafka.Nanos
 	Stop       kafka.Nanos // 0 = end of the chaos phase

@@ -41,7 +41,11 @@ func (l *Log) Read(start kafka.Offset, maxBytes int, upper Bound, minOne bool) (
 	if err != nil || info.Size == 0 {
 		return info, err
 	}
-	info.Records, err = info.File.ReadAt(info.Pos, info.Size)
+	if f, lends := info.File.(vfs.Lender); lends {
+		info.Records, err = f.ReadToSend(info.Pos, info.Size)
+	} else {
+		info.Records, err = info.File.ReadAt(info.Pos, info.Size)
+	}
 	if err != nil {
 		return info, l.failRead(fmt.Errorf("log: read %s: %w", info.File.Name(), err))
 	}

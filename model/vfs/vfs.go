@@ -106,6 +106,14 @@ type Copier interface {
 	ReadInto(pos int64, b []byte) (n int, err error)
 }
 
+// Lender is a File that tells reads which go to the network without a copy (sendfile)
+// from those into the process: where time is simulated they have another price.
+type Lender interface {
+	File
+	// ReadToSend is ReadAt of bytes that are only sent.
+	ReadToSend(pos int64, n int) ([]byte, error)
+}
+
 // Mapper is a File that can be seen as memory.
 type Mapper interface {
 	File

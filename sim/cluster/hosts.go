@@ -139,7 +139,7 @@ func (c *Cluster) brokerSettings(id kafka.NodeID) []config.Setting {
 func (c *Cluster) newDisk(name string) *disk {
 	draws := c.k.Draws().Sub(name).Sub("disk")
 	d := c.spec.Cluster.Disk
-	profile := simdisk.DefaultProfile()
+	profile := diskCosts(c.spec.Hardware)
 	if d.Append > 0 {
 		profile.Append = d.Append
 	}
@@ -150,6 +150,21 @@ func (c *Cluster) newDisk(name string) *disk {
 		profile.SyncPerKiB = kafka.Nanos(int64(kafka.Second) * 1024 / d.Bandwidth)
 	}
 	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback}, draws.Draw))
+}
+
+// diskCosts are those of a hardware profile, or the built-in ones.
+func diskCosts(h *scenarios.Hardware) simdisk.Profile {
+	if h == nil {
+		return simdisk.DefaultProfile()
+	}
+	return simdisk.Profile{
+		Append: h.Append.Call, AppendPerKiB: h.Append.PerKiB,
+		Read: h.ReadHit.Call, ReadPerKiB: h.ReadHit.PerKiB,
+		ReadMiss: h.ReadMiss.Call, ReadMissPerKiB: h.ReadMiss.PerKiB,
+		Sync: h.Fsync.Call, SyncPerKiB: h.Fsync.PerKiB, SyncJitter: h.FsyncJitter,
+		Send: h.Sendfile.Call, SendPerKiB: h.Sendfile.PerKiB,
+		Metadata: h.Metadata,
+	}
 }
 
 func (c *Cluster) bootBroker(h *brokerHost) {

@@ -113,6 +113,9 @@ func (d *Disk) Reset(config Config, draws Draws) {
 	if config.Profile == (Profile{}) {
 		config.Profile = DefaultProfile()
 	}
+	if p := &config.Profile; p.Send == 0 && p.SendPerKiB == 0 {
+		p.Send, p.SendPerKiB = p.Read, p.ReadPerKiB
+	}
 	if config.WritebackAge == 0 {
 		config.WritebackAge = 30 * kafka.Second
 	}

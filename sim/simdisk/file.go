@@ -32,7 +32,10 @@ type handle struct {
 	closed bool
 }
 
-var _ vfs.File = (*handle)(nil)
+var (
+	_ vfs.File   = (*handle)(nil)
+	_ vfs.Lender = (*handle)(nil)
+)
 
 var errNegative = errors.New("negative position or size")
 
@@ -65,14 +68,26 @@ func (h *handle) Size() int64 { return h.file.live.size }
 
 // ReadAt implements vfs.File.
 func (h *handle) ReadAt(pos int64, n int) ([]byte, error) {
-	b, err := h.read(pos, n)
+	p := &h.disk.config.Profile
+	b, err := h.read(pos, n, p.Read, p.ReadPerKiB)
 	if err != nil {
 		return nil, h.fail("read", pos, err)
 	}
 	return b, nil
 }
 
-func (h *handle) read(pos int64, n int) ([]byte, error) {
+// ReadToSend implements vfs.Lender.
+func (h *handle) ReadToSend(pos int64, n int) ([]byte, error) {
+	p := &h.disk.config.Profile
+	b, err := h.read(pos, n, p.Send, p.SendPerKiB)
+	if err != nil {
+		return nil, h.fail("read", pos, err)
+	}
+	return b, nil
+}
+
+// read is priced as told where no device is needed.
+func (h *handle) read(pos int64, n int, call, perKiB kafka.Nanos) ([]byte, error) {
 	if err := h.check(min(pos, int64(n))); err != nil {
 		return nil, err
 	}
@@ -82,7 +97,7 @@ func (h *handle) read(pos int64, n int) ([]byte, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	if err := d.chargeRead(f, pos, n); err != nil {
+	if err := d.chargeRead(f, pos, n, call, perKiB); err != nil {
 		return nil, err
 	}
 	if n == 0 {
@@ -93,7 +108,7 @@ func (h *handle) read(pos int64, n int) ([]byte, error) {
 	return f.live.read(pos, n), v.after
 }
 
-func (d *Disk) chargeRead(f *file, pos int64, n int) error {
+func (d *Disk) chargeRead(f *file, pos int64, n int, call, perKiB kafka.Nanos) error {
 	p := &d.config.Profile
 	if missed := d.cache.load(f, pos, n); missed > 0 {
 		d.stats.ReadMisses++
@@ -101,7 +116,7 @@ func (d *Disk) chargeRead(f *file, pos int64, n int) error {
 			return err
 		}
 	}
-	return d.charge(p.Read + rate(int64(n), p.ReadPerKiB))
+	return d.charge(call + rate(int64(n), perKiB))
 }
 
 // Append implements vfs.File.

@@ -12,6 +12,7 @@ import (
 type Profile struct {
 	Append, AppendPerKiB     kafka.Nanos // copy to the page cache
 	Read, ReadPerKiB         kafka.Nanos // copy from the page cache
+	Send, SendPerKiB         kafka.Nanos // sendfile, for ReadToSend; both 0 stand for Read
 	ReadMiss, ReadMissPerKiB kafka.Nanos // device, per call with a miss
 	Sync, SyncPerKiB         kafka.Nanos // device: barrier and bandwidth
 	SyncJitter               kafka.Nanos // a uniform draw below this is added
@@ -23,7 +24,7 @@ type Profile struct {
 func DefaultProfile() Profile {
 	return Profile{
 		Append: 2 * kafka.Microsecond, AppendPerKiB: 280,
-		Read: 1 * kafka.Microsecond, ReadPerKiB: 120,
+		Read: 1 * kafka.Microsecond, ReadPerKiB: 120, // also for Send
 		ReadMiss: 90 * kafka.Microsecond, ReadMissPerKiB: 500,
 		Sync: 1 * kafka.Millisecond, SyncPerKiB: 1000, SyncJitter: 1 * kafka.Millisecond,
 		Metadata: 8 * kafka.Microsecond,

@@ -273,3 +273,30 @@ func TestModTimeIsTheNodesWallClock(t *testing.T) {
 		t.Errorf("modification time is %d", info.ModTime)
 	}
 }
+
+// A read to send is priced as one, and as any read where the profile tells no price.
+func TestReadToSendHasItsOwnPrice(t *testing.T) {
+	for _, c := range []struct {
+		p    Profile
+		want kafka.Nanos
+	}{
+		{Profile{Read: 100, ReadPerKiB: 10, Send: 7, SendPerKiB: 3}, 7 + 4*3},
+		{Profile{Read: 100, ReadPerKiB: 10}, 100 + 4*10},
+	} {
+		d := New(Config{Profile: c.p}, func(string, uint64) uint64 { return 0 })
+		f, err := d.Create("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Append(make([]byte, 4096)); err != nil {
+			t.Fatal(err)
+		}
+		d.BeginStep(0, kafka.Forever)
+		if _, err := f.(vfs.Lender).ReadToSend(0, 4096); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.EndStep(); got != c.want {
+			t.Errorf("%+v: %d ns, want %d", c.p, got, c.want)
+		}
+	}
+}

@@ -25,6 +25,23 @@ func readIntoIsReadAt(k *kit) {
 	k.refused(err)
 }
 
+func readToSendIsReadAt(k *kit) {
+	f, ok := k.file("a", "0123456789").(vfs.Lender)
+	if !ok {
+		return
+	}
+	for _, pos := range []int64{0, 3, 8, 10, 12} {
+		b, err := f.ReadToSend(pos, 6)
+		k.ok(err)
+		if want := k.read(f, pos, 6); !bytes.Equal(b, want) {
+			k.Fatalf("ReadToSend %d: %q, ReadAt %q", pos, b, want)
+		}
+	}
+	k.ok(f.Close())
+	_, err := f.ReadToSend(0, 1)
+	k.is(err, vfs.ErrClosed)
+}
+
 func copiersKeepNoMemory(k *kit) {
 	f, ok := k.create("a").(vfs.Copier)
 	if !ok {

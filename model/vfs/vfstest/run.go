@@ -58,6 +58,7 @@ var laws = []law{
 	{"NegativePositionsFail", negativePositionsFail},
 	{"ErrorsNameTheFile", errorsNameTheFile},
 	{"ReadIntoIsReadAt", readIntoIsReadAt},
+	{"ReadToSendIsReadAt", readToSendIsReadAt},
 	{"CopiersKeepNoMemory", copiersKeepNoMemory},
 	{"MappingsAreTheFile", mappingsAreTheFile},
 	{"EmptyFilesCannotBeMapped", emptyFilesCannotBeMapped},
