@@ -74,6 +74,7 @@ type (
 		Phases       []jsonPhase       `json:"phases"`
 		Probes       []jsonCount       `json:"probes"`
 		Protocol     string            `json:"protocol"`
+		Quirks       []string          `json:"quirks,omitempty"`
 		Records      jsonRecords       `json:"records"`
 		Scenario     string            `json:"scenario"`
 		ScenarioSHA  string            `json:"scenario_sha256"`
@@ -203,7 +204,7 @@ func document(r *outcome.Result) jsonResult {
 		ExpectedLoss: jsonLoss{Count: r.Loss.Records, Reasons: []jsonReason{}}, Expectations: []jsonExpectation{},
 		Faults: []jsonFault{}, Fingerprint: r.Fingerprint, Invariants: []jsonInvariant{}, Metrics: metrics(r),
 		NotModelled: list(r.NotModelled), Partitions: []jsonPartition{}, Phases: []jsonPhase{}, Probes: []jsonCount{},
-		Protocol: r.Protocol, Records: recordsOf(&r.Records), Scenario: r.Scenario, ScenarioSHA: r.ScenarioSHA,
+		Protocol: r.Protocol, Quirks: r.Quirks, Records: recordsOf(&r.Records), Scenario: r.Scenario, ScenarioSHA: r.ScenarioSHA,
 		Schema: Schema, Seed: r.Seed, Verdict: r.Verdict, Violations: []jsonViolation{}, Warnings: list(r.Warnings), Why: list(r.Why),
 	}
 	if r.Settled >= 0 {

@@ -121,7 +121,11 @@ func (p *printer) verdict() string {
 func (p *printer) title() {
 	r := p.r
 	head := fmt.Sprintf("%s  %s  ", p.verdict(), p.style.Bold(r.Scenario))
-	run := fmt.Sprintf("seed %d  %s  engine %d  virtual %s", r.Seed, r.Protocol, r.Engine, span(r.End))
+	protocol := r.Protocol
+	if len(r.Quirks) > 0 {
+		protocol += " with " + strings.Join(r.Quirks, ", ")
+	}
+	run := fmt.Sprintf("seed %d  %s  engine %d  virtual %s", r.Seed, protocol, r.Engine, span(r.End))
 	if displayWidth(head)+len(run) > p.style.width() {
 		head = strings.TrimRight(head, " ") + "\n  "
 	}

@@ -6,10 +6,28 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 //go:embed library/*
 var library embed.FS
+
+// BugScenario is the scenario of a historical bug: its file has the bug's switch on
+// and names the invariants that then fail. WithoutQuirks is its other variant, in which
+// everything holds.
+func BugScenario(b quirk.Bug) (Entry, bool) {
+	name := "bugs/" + strings.ToLower(b.Key)
+	text, err := library.ReadFile("library/" + name + ".yaml")
+	return Entry{Name: name, File: name + ".yaml", Text: string(text)}, err == nil
+}
+
+// WithoutQuirks is the scenario with its bugs off, which must then violate nothing.
+func (s *Spec) WithoutQuirks() *Spec {
+	off := *s
+	off.Quirks, off.Expect = quirk.Set{}, Expect{BeyondBudget: s.Expect.BeyondBudget, Loss: s.Expect.Loss}
+	return &off
+}
 
 // Entry is a built-in scenario.
 type Entry struct{ Name, File, Text string }
@@ -32,8 +50,13 @@ func Library() []Entry {
 	return out
 }
 
-// Builtin finds a built-in scenario.
+// Builtin finds a built-in scenario; those of bugs by bugs/KEY.
 func Builtin(name string) (Entry, bool) {
+	if key, ok := strings.CutPrefix(name, "bugs/"); ok {
+		if id, known := quirk.Parse(key); known {
+			return BugScenario(id.Bug())
+		}
+	}
 	for _, e := range Library() {
 		if e.Name == name {
 			return e, true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // APIVersion is what the first key of every scenario says.
@@ -59,6 +60,7 @@ func (l *loader) root(n *yaml.Node) {
 		field{"why", l.text("why", &s.Why), false},
 		field{"look", l.text("look", &s.Look), false},
 		field{"protocol", l.protocol, false},
+		field{"quirks", func(n *yaml.Node) { l.list(n, "quirks", l.quirk) }, false},
 		field{"duration", l.at(&l.durationNode, l.duration("duration", &s.Duration)), true},
 		field{"heal", l.heal, false},
 		field{"settle", l.duration("settle", &s.Settle), false},
@@ -120,6 +122,20 @@ func (l *loader) protocol(n *yaml.Node) {
 			l.errorAt(n, "unknown protocol %q%s", v, suggest(v, config.ProfileNames()))
 		}
 	}
+}
+
+// quirk puts a historical bug back.
+func (l *loader) quirk(n *yaml.Node) {
+	v, ok := l.scalar(n, "a quirk")
+	if !ok {
+		return
+	}
+	id, known := quirk.Parse(v)
+	if !known {
+		l.errorAt(n, "unknown quirk %q%s", v, suggest(v, quirk.Keys()))
+		return
+	}
+	l.spec.Quirks = l.spec.Quirks.With(id)
 }
 
 func (l *loader) heal(n *yaml.Node) {

@@ -27,6 +27,9 @@ func (s *Spec) YAML() string {
 	p.text("why", s.Why)
 	p.text("look", s.Look)
 	p.line(0, "protocol: %s", s.Protocol)
+	if !s.Quirks.Empty() {
+		p.line(0, "quirks: [%s]", s.Quirks)
+	}
 	p.line(0, "duration: %s", faults.Duration(s.Duration))
 	p.dur(0, "heal", s.Heal)
 	p.dur(0, "settle", s.Settle)

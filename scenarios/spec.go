@@ -7,6 +7,7 @@ import (
 	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // Setting is one configuration entry, key and value as Kafka spells them.
@@ -18,6 +19,8 @@ type Spec struct {
 	Why      string // what it shows, for people
 	Look     string // what to expect to see
 	Protocol string // profile name, such as zk-3.9
+	// Quirks are historical bugs that the run has; the invariants expect a model without.
+	Quirks quirk.Set
 	// Heal ends the chaos phase: faults are undone, what is down restarts (0 = at
 	// Duration). The workload goes on until Duration; then the cluster must settle
 	// within Settle, and everything is read back.

@@ -4,7 +4,6 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
-	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -157,7 +156,7 @@ func (r *reader) maybeValidate(a *assigned) {
 }
 
 func (r *reader) validate(a *assigned) {
-	if r.cfg.Profile.Fencing320 && !r.cfg.Profile.Quirks.Has(quirk.NoPositionCheck) && a.pos.epoch != kafka.NoLeaderEpoch && a.pos.leader.epoch != kafka.NoLeaderEpoch {
+	if r.cfg.Profile.Fencing320 && a.pos.epoch != kafka.NoLeaderEpoch && a.pos.leader.epoch != kafka.NoLeaderEpoch {
 		a.enter(awaitValidation)
 	} else {
 		a.enter(fetching)

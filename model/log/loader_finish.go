@@ -1,5 +1,7 @@
 package log
 
+import "github.com/simkafka/simkafka/model/quirk"
+
 // finish is storage 7.2 steps 6 to 9: the ends of the log.
 func (l *Loader) finish() (busy bool, err error) {
 	if l.scanning {
@@ -103,7 +105,7 @@ func (s *segment) activate(p *place) error {
 // had given it, and begins to recover the segment (KAFKA-20979, storage trap 57).
 func (l *Loader) hasStaleIndex() (bool, error) {
 	n := len(l.log.segments)
-	if !l.p.Clean || n == 0 || l.checked {
+	if !l.p.Clean || n == 0 || l.checked || l.log.cfg.Quirks.Has(quirk.StaleIndexTrusted) {
 		return false, nil
 	}
 	l.checked = true

@@ -25,6 +25,7 @@ type Result struct {
 	Scenario    string
 	ScenarioSHA string // SHA-256 of the canonical scenario text, hex
 	Protocol    string
+	Quirks      []string // historical bugs that were put back
 	Seed        uint64
 	Engine      int // version of the engine's determinism: any change of a golden run bumps it
 	Verdict     Verdict

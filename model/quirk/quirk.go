@@ -39,11 +39,10 @@ const (
 	EmptyISR
 	RolesBeforeMetadata
 	RepeatedISRRefused
-	DeadInISR
 	MarkerOutlivesCrash
 	EpochFileUnsynced
 	NoRecovery
-	NoPositionCheck
+	StaleIndexTrusted
 	NumIDs // not a switch
 )
 

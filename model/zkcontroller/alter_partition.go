@@ -135,7 +135,7 @@ func (c *Controller) checkAlteration(p *partition, want leaderISR, version int16
 		return info, kafka.InvalidRequest, false
 	}
 	for _, id := range want.isr {
-		if !c.ctx.isLive(id) && !c.cfg.Profile.Quirks.Has(quirk.DeadInISR) {
+		if !c.ctx.isLive(id) {
 			return info, ineligible(version), false
 		}
 	}

@@ -58,7 +58,7 @@ type Options struct {
 type Cluster struct {
 	spec    *scenarios.Spec
 	opts    Options
-	profile *config.Profile
+	profile *config.Profile // with the scenario's bugs
 	k       *kernel.Kernel
 	net     *simnet.Net
 	draws   step.Draws // of the faults
@@ -99,7 +99,7 @@ func New(spec *scenarios.Spec, opts Options) (*Cluster, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown protocol profile %q", spec.Protocol)
 	}
-	c := &Cluster{spec: spec, opts: opts, profile: profile, names: make(map[string]*host)}
+	c := &Cluster{spec: spec, opts: opts, profile: profile.With(spec.Quirks), names: make(map[string]*host)}
 	c.k = kernel.New(kernel.Config{Seed: opts.Seed, ExploreTies: opts.ExploreTies, CheckWire: opts.CheckWire,
 		MaxEvents: opts.MaxEvents, NoFingerprint: opts.NoFingerprint})
 	c.draws = c.k.Draws().Sub("faults")
@@ -147,7 +147,8 @@ func (c *Cluster) buildChecks() error {
 	if c.opts.Unchecked {
 		return nil
 	}
-	setup := invariant.Setup{Profile: c.profile, Brokers: c.spec.Cluster.Brokers}
+	sound, _ := config.ProfileByName(c.spec.Protocol) // the invariants expect a model without bugs
+	setup := invariant.Setup{Profile: sound, Brokers: c.spec.Cluster.Brokers}
 	for i, t := range c.spec.Topics {
 		conf := c.topicConf[i]
 		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,

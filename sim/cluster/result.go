@@ -10,7 +10,7 @@ import (
 
 func (c *Cluster) header() *outcome.Result {
 	return &outcome.Result{
-		Scenario: c.spec.Name, ScenarioSHA: c.spec.Digest(), Protocol: c.profile.Name, Seed: c.opts.Seed, Engine: Engine,
+		Scenario: c.spec.Name, ScenarioSHA: c.spec.Digest(), Protocol: c.profile.Name, Quirks: c.spec.Quirks.Names(), Seed: c.opts.Seed, Engine: Engine,
 		Chaos: c.spec.HealAt(), Settled: -1, Warnings: append([]string(nil), c.spec.Warnings...),
 	}
 }
