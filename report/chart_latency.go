@@ -1,10 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
@@ -26,7 +30,8 @@ var quantileCurves = [...]struct {
 
 // latencyChart draws quantiles of each bucket over time on a logarithmic axis. A
 // bucket in which nothing was measured is a gap.
-func latencyChart(r *outcome.Result, name, title string, buckets []outcome.Quantiles) Chart {
+// nothing says what an empty bucket means.
+func latencyChart(r *outcome.Result, name, title, nothing string, buckets []outcome.Quantiles) Chart {
 	end := runEnd(r)
 	p := newPanel(end, "latency of a bucket of "+span(r.Series.Step))
 	p.Y.Tick.Marker = plot.TickerFunc(latencyTicks)
@@ -43,9 +48,70 @@ func latencyChart(r *outcome.Result, name, title string, buckets []outcome.Quant
 	}
 	if !any {
 		p.Add(message("nothing was measured"))
+	} else if holes := silences(buckets, r.Series.Step); len(holes) > 0 {
+		p.Add(gapLabels{holes, nothing})
+		c.notes = append([]string{gapNote(holes, nothing)}, c.notes...)
 	}
 	p.Add(bandLabels{b})
 	return c
+}
+
+// silences are the stretches without a measurement after the first one, of at least
+// leastSilence and two buckets.
+func silences(buckets []outcome.Quantiles, step kafka.Nanos) []outcome.Interval {
+	var out []outcome.Interval
+	last := -1
+	note := func(next int) {
+		gap := outcome.Interval{From: kafka.Nanos(last+1) * step, To: kafka.Nanos(next) * step}
+		if last >= 0 && next-last > 2 && gap.To-gap.From >= leastSilence {
+			out = append(out, gap)
+		}
+	}
+	for i, q := range buckets {
+		if q.Count > 0 {
+			note(i)
+			last = i
+		}
+	}
+	note(len(buckets))
+	return out
+}
+
+const (
+	leastSilence = kafka.Second
+	// maxSilences is how many a note lists.
+	maxSilences = 3
+)
+
+func gapNote(holes []outcome.Interval, nothing string) string {
+	var parts []string
+	for _, h := range holes[:min(len(holes), maxSilences)] {
+		parts = append(parts, fmt.Sprintf("%s to %s", moment(h.From), moment(h.To)))
+	}
+	more := ""
+	if n := len(holes) - maxSilences; n > 0 {
+		more = fmt.Sprintf(" and %d more times", n)
+	}
+	return "no line: " + nothing + ", " + strings.Join(parts, ", ") + more
+}
+
+// gapLabels says in each gap that is wide enough why nothing is drawn there.
+type gapLabels struct {
+	holes   []outcome.Interval
+	nothing string
+}
+
+// Plot implements plot.Plotter.
+func (g gapLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	style := textStyle(noteSize, softInk)
+	style.XAlign, style.YAlign = text.XCenter, text.YCenter
+	for _, h := range g.holes {
+		from, to := x(clamp(seconds(h.From), p.X)), x(clamp(seconds(h.To), p.X))
+		if to-from > style.Width(g.nothing)+6 {
+			c.FillText(style, vg.Point{X: (from + to) / 2, Y: c.Center().Y}, g.nothing)
+		}
+	}
 }
 
 // latencyRange is the range of all curves, as exponents of ten.

@@ -17,18 +17,17 @@ import (
 // maxStrips is how many partitions the chart shows.
 const maxStrips = 40
 
-// strips draws one row a partition: the colour is the leader, pale while its
-// process is down; the height of the bar is the part of the replicas that are in
+// strips draws one row a partition: the colour is the leader, pale while it is not in
+// office; the height of the bar is the part of the replicas that are in
 // sync; black is no leader.
 type strips struct {
 	rows []outcome.Strip
 	full []int // replicas of each row
 	ids  []kafka.NodeID
-	down []downtime
 	end  float64
 }
 
-// stretch is a span, or the part of one in which its leader is dead or alive.
+// stretch is a span, or the part of one in which its leader is in office or is not.
 type stretch struct {
 	outcome.Span
 	dead bool
@@ -47,7 +46,7 @@ func partitionsChart(r *outcome.Result) Chart {
 	c := Chart{Name: "partitions", title: "Leader and in-sync replicas of each partition", about: about(r), panels: []*plot.Plot{p},
 		height: vg.Length(max(len(s.rows), 1))*20 + 46}
 	c.key = s.key()
-	c.notes = append(c.notes, "bar height: in-sync replicas of all replicas; pale: the leader is down")
+	c.notes = append(c.notes, "bar height: in-sync replicas of all replicas; pale: the leader is not in office (down, still, or not yet told to lead)")
 	if n := len(r.Series.Strips); n > len(s.rows) {
 		c.notes[0] += fmt.Sprintf("; the worst %d of %d partitions", len(s.rows), n)
 	}
@@ -60,7 +59,7 @@ func partitionsChart(r *outcome.Result) Chart {
 }
 
 func worstStrips(r *outcome.Result, end float64) strips {
-	s := strips{rows: slices.Clone(r.Series.Strips), end: end, down: downtimes(r)}
+	s := strips{rows: slices.Clone(r.Series.Strips), end: end}
 	replicas := make(map[kafka.TopicPartition]int, len(r.Partitions))
 	for i := range r.Partitions {
 		replicas[r.Partitions[i].TP] = len(r.Partitions[i].Replicas)
@@ -140,7 +139,7 @@ func (s strips) Plot(c draw.Canvas, p *plot.Plot) {
 	outline := draw.LineStyle{Color: gridLine, Width: 0.5}
 	for i, row := range s.rows {
 		low, high := y(s.middle(i)-0.42), y(s.middle(i)+0.42)
-		for _, sp := range thinSpans(split(row.Spans, s.down, s.end), s.end, columns) {
+		for _, sp := range thinSpans(split(&row, s.end), s.end, columns) {
 			from, to := x(seconds(sp.From)), x(seconds(sp.To))
 			s.bar(c, sp, from, to, low, low+(high-low)*vg.Length(s.part(sp.Span, i)))
 		}
@@ -162,7 +161,7 @@ func (s strips) bar(c draw.Canvas, sp stretch, from, to, low, high vg.Length) {
 	if sp.Leader >= 0 {
 		fill, label = nodeColor(s.ids, sp.Leader), fmt.Sprint(sp.Leader)
 		if sp.dead {
-			fill, label = pale(fill), label+" down"
+			fill, label = pale(fill), label+" away"
 		}
 	}
 	box(c, fill, from, low, max(to, from+0.5), high)

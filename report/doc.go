@@ -18,7 +18,7 @@
 //	end_ns            end of the run
 //	engine            version of the engine's determinism
 //	events            steps that were dispatched
-//	expectations      [{line, metric, state: held|violated, value}] of the scenario
+//	expectations      [{line, metric, state: held|violated, value, where}] of the scenario
 //	expected_loss     {count, reasons: [{count, example, text}]} what the configuration allowed to be lost
 //	faults            [{from_ns, hit, index, text, to_ns}] windows; to_ns = -1: still active
 //	fingerprint       128 bits, hex
@@ -32,7 +32,8 @@
 //	                  with latencies {count, max_ns, p50_ns, p95_ns, p999_ns, p99_ns}
 //	probes            [{count, name}] rare states that were reached
 //	protocol          profile, such as zk-3.9
-//	records           {acked, delivered, duplicated, failed, lost, sent, unknown_outcome, unknown_outcome_present}
+//	records           {acked, delivered, duplicated, expired, failed, lost, sent, unknown_outcome,
+//	                  unknown_outcome_present}
 //	scenario          its name
 //	scenario_sha256   of its canonical text
 //	schema            simkafka.result/v1

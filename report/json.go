@@ -104,6 +104,7 @@ type (
 		Metric string `json:"metric"`
 		State  string `json:"state"`
 		Value  string `json:"value"`
+		Where  string `json:"where"`
 	}
 	jsonFault struct {
 		From  kafka.Nanos `json:"from_ns"`
@@ -175,6 +176,7 @@ type (
 		Acked          int64 `json:"acked"`
 		Delivered      int64 `json:"delivered"`
 		Duplicated     int64 `json:"duplicated"`
+		Expired        int64 `json:"expired"`
 		Failed         int64 `json:"failed"`
 		Lost           int64 `json:"lost"`
 		Sent           int64 `json:"sent"`
@@ -217,7 +219,7 @@ func document(r *outcome.Result) jsonResult {
 		d.ExpectedLoss.Reasons = append(d.ExpectedLoss.Reasons, jsonReason{x.Records, x.Example, x.Text})
 	}
 	for _, m := range r.Metrics {
-		d.Expectations = append(d.Expectations, jsonExpectation{m.Line, m.Source, either(m.Held, "held", "violated"), m.Value})
+		d.Expectations = append(d.Expectations, jsonExpectation{m.Line, m.Source, either(m.Held, "held", "violated"), m.Value, m.Where})
 	}
 	for _, f := range r.Faults {
 		d.Faults = append(d.Faults, jsonFault{f.From, f.Hit, f.Index, f.Text, f.To})
@@ -280,7 +282,7 @@ func quantiles(q outcome.Quantiles) jsonQuantiles {
 }
 
 func recordsOf(c *outcome.Records) jsonRecords {
-	return jsonRecords{Acked: c.Acked, Delivered: c.Delivered, Duplicated: c.Duplicated, Failed: c.Failed, Lost: c.Lost, Sent: c.Sent,
+	return jsonRecords{Acked: c.Acked, Delivered: c.Delivered, Duplicated: c.Duplicated, Expired: c.Expired, Failed: c.Failed, Lost: c.Lost, Sent: c.Sent,
 		Unknown: c.Unknown, UnknownPresent: c.UnknownPresent}
 }
 

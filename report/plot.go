@@ -39,8 +39,8 @@ type keyEntry struct {
 // one gives an empty chart that says so.
 func Charts(r *outcome.Result) []Chart {
 	return []Chart{
-		latencyChart(r, "latency-produce", "Produce latency: send call to acknowledgement", r.Series.Produce),
-		latencyChart(r, "latency-e2e", "End-to-end latency: send call to delivery at a consumer", r.Series.E2E),
+		latencyChart(r, "latency-produce", "Produce latency: send call to acknowledgement", "nothing was acknowledged", r.Series.Produce),
+		latencyChart(r, "latency-e2e", "End-to-end latency: send call to delivery at a consumer", "nothing was delivered", r.Series.E2E),
 		throughputChart(r),
 		partitionsChart(r),
 		lagChart(r),

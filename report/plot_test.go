@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
 )
@@ -287,29 +286,23 @@ func TestThinSpansKeepLeaderlessTime(t *testing.T) {
 	})
 }
 
-// TestSplitSpansShowDeadLeaders: the parts of a span cover it, and exactly those in
-// which its leader is down are dead.
-func TestSplitSpansShowDeadLeaders(t *testing.T) {
+// TestSplitSpansShowVacantOffices: the parts of a span cover it, and exactly those in
+// which nobody is in office are dead.
+func TestSplitSpansShowVacantOffices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r outcome.Result
+		strip := outcome.Strip{Spans: []outcome.Span{{Interval: outcome.Interval{From: 2 * s, To: 40 * s}, Leader: 1}}}
 		at := kafka.Nanos(0)
-		for range rapid.IntRange(0, 20).Draw(t, "events") {
-			at += kafka.Nanos(rapid.Int64Range(0, 5).Draw(t, "d")) * s
-			kind := rapid.SampledFrom([]event.Kind{event.NodeCrashed, event.NodeBooted, event.NodePaused, event.NodeResumed, event.NodeStopped}).Draw(t, "kind")
-			r.Timeline = append(r.Timeline, event.Event{Time: at, Kind: kind, Actor: kafka.BrokerHost(kafka.NodeID(rapid.IntRange(1, 2).Draw(t, "node")))})
+		for range rapid.IntRange(0, 10).Draw(t, "vacant") {
+			from := at + kafka.Nanos(rapid.Int64Range(0, 5).Draw(t, "gap"))*s
+			at = from + kafka.Nanos(rapid.Int64Range(1, 5).Draw(t, "length"))*s
+			strip.Vacant = append(strip.Vacant, outcome.Interval{From: from, To: at})
 		}
-		span := outcome.Span{Interval: outcome.Interval{From: 2 * s, To: 40 * s}, Leader: 1}
-		parts := split([]outcome.Span{span}, downtimes(&r), 60)
+		parts := split(&strip, 60)
 		for at := 2*s + s/2; at < 40*s; at += s {
-			down := false
-			for _, e := range r.Timeline {
-				if e.Time <= at && e.Actor == "broker-1" {
-					down = e.Kind != event.NodeBooted && e.Kind != event.NodeResumed
-				}
-			}
+			vacant := slices.ContainsFunc(strip.Vacant, func(v outcome.Interval) bool { return v.From <= at && at < v.To })
 			i := slices.IndexFunc(parts, func(p stretch) bool { return p.From <= at && at < p.To })
-			if i < 0 || parts[i].dead != down {
-				t.Fatalf("at %s the leader's being down is %v; parts %v", at, down, parts)
+			if i < 0 || parts[i].dead != vacant {
+				t.Fatalf("at %s the office's being vacant is %v; parts %v", at, vacant, parts)
 			}
 		}
 	})

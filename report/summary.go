@@ -26,6 +26,7 @@ func WriteSummary(w io.Writer, r *outcome.Result, o SummaryOptions) error {
 	p.title()
 	p.violations()
 	p.faults()
+	p.warnings()
 	p.records()
 	p.latencies()
 	p.partitions()
@@ -158,7 +159,7 @@ func (p *printer) faults() {
 		return
 	}
 	p.head("faults")
-	t := Table{Columns: []Column{{Name: "#", Right: true}, {Name: "from", Right: true}, {Name: "for", Right: true}, {Name: "fault"}, {Name: "hit"}}}
+	t := Table{Columns: []Column{{Name: "#", Right: true}, {Name: "from", Right: true}, {Name: "for", Right: true}, {Name: "fault", Wrap: true}, {Name: "hit", Wrap: true}}}
 	for _, f := range p.r.Faults[:min(len(p.r.Faults), maxFaults)] {
 		length := "-"
 		if f.To > f.From {
@@ -180,6 +181,9 @@ func (p *printer) records() {
 			{Name: "duplicated", Right: true}, {Name: "lost", Right: true}},
 		Rows: [][]string{{count(c.Sent), count(c.Acked), count(c.Failed), count(c.Unknown), count(c.Delivered), count(c.Duplicated), count(c.Lost)}},
 	})
+	if c.Expired > 0 {
+		p.printf("  deleted: retention or DeleteRecords has taken %s that %s acknowledged\n", count(c.Expired), either(c.Expired == 1, "was", "were"))
+	}
 	if c.Unknown > 0 {
 		p.printf("  unknown: failed, but may be in the log; %s found in the final logs\n", count(c.UnknownPresent))
 	}

@@ -32,12 +32,29 @@ func (p *printer) invariants() {
 	}
 	p.printf("  %s\n", strings.Join(parts, ", "))
 	for i := range p.r.Invariants {
-		switch v := &p.r.Invariants[i]; v.State {
-		case "violated":
+		if v := &p.r.Invariants[i]; v.State == "violated" {
 			p.wrapped("  "+p.style.bad("violated")+"   ", "             ", fmt.Sprintf("%s (%s): %s", v.Name, v.Rules, v.Words))
-		case "suspended":
-			p.wrapped("  "+p.style.warn("suspended")+"  ", "             ", because(v.Name, v.Note))
 		}
+	}
+	p.suspended()
+}
+
+// suspended names the invariants that are suspended for the same reason together.
+func (p *printer) suspended() {
+	var notes []string
+	names := make(map[string][]string)
+	for i := range p.r.Invariants {
+		v := &p.r.Invariants[i]
+		if v.State != "suspended" {
+			continue
+		}
+		if names[v.Note] == nil {
+			notes = append(notes, v.Note)
+		}
+		names[v.Note] = append(names[v.Note], v.Name)
+	}
+	for _, note := range notes {
+		p.wrapped("  "+p.style.warn("suspended")+"  ", "             ", because(strings.Join(names[note], ", "), note))
 	}
 }
 
@@ -52,7 +69,14 @@ func (p *printer) expectations() {
 		if !m.Held {
 			word = p.style.bad("FAILS")
 		}
-		p.printf("  %s  %s  (%s)\n", word, m.Source, m.Value)
+		// The colour codes of word do not count.
+		first := "  " + word + "  "
+		for i, l := range Wrap(m.Source+"  ("+strings.TrimSpace(m.Value+" "+m.Where)+")", p.style.width()-9) {
+			if i > 0 {
+				first = strings.Repeat(" ", 11)
+			}
+			p.printf("%s%s\n", first, l)
+		}
 	}
 }
 
@@ -179,13 +203,18 @@ func (p *printer) recent(v *outcome.Violation, limit int) []string {
 	return out
 }
 
-func (p *printer) notes() {
-	if len(p.r.Warnings) > 0 {
-		p.head("warnings")
-		for _, w := range p.r.Warnings {
-			p.wrapped("  ", "    ", w)
-		}
+// warnings stand near the top: a fault that hit nothing is one.
+func (p *printer) warnings() {
+	if len(p.r.Warnings) == 0 {
+		return
 	}
+	p.head("warnings")
+	for _, w := range p.r.Warnings {
+		p.wrapped("  ", "    ", w)
+	}
+}
+
+func (p *printer) notes() {
 	if len(p.r.NotModelled) > 0 {
 		p.head("settings that are not modelled")
 		p.wrapped("  ", "  ", strings.Join(p.r.NotModelled, ", "))

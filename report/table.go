@@ -23,6 +23,8 @@ type Column struct {
 	Drop int
 	// Tail keeps the end of a cell that is cut: names that differ in their number.
 	Tail bool
+	// Wrap gives a long cell several lines, at most maxCellLines, before it is cut.
+	Wrap bool
 }
 
 // Table is the one place where tables are laid out (interface 6.3). A table never

@@ -30,7 +30,7 @@ func (t Table) fit(width int) (fitted Table, dropped []string) {
 	}
 	slices.Reverse(dropped)
 	if over := total(widths) - width; over > 0 {
-		t.cut(widths, over)
+		t.Rows = t.cut(widths, over)
 	}
 	return t, dropped
 }
@@ -80,8 +80,11 @@ func (t Table) without(column int) Table {
 // leastCell is the narrowest that a cut column becomes.
 const leastCell = 8
 
+// maxCellLines bounds the lines of a wrapped cell.
+const maxCellLines = 4
+
 // cut shortens text columns by over in all, the widest first, none below leastCell.
-func (t Table) cut(widths []int, over int) {
+func (t Table) cut(widths []int, over int) (rows [][]string) {
 	for over > 0 {
 		widest, next := -1, leastCell
 		for i, c := range t.Columns {
@@ -103,17 +106,38 @@ func (t Table) cut(widths []int, over int) {
 		widths[widest] -= by
 		over -= by
 	}
+	for _, r := range t.Rows {
+		rows = append(rows, t.lines(r, widths)...)
+	}
+	return rows
+}
+
+// lines is a row in as many lines as its wrapped cells need.
+func (t Table) lines(row []string, widths []int) [][]string {
+	lines := [][]string{make([]string, len(row))}
 	for i, c := range t.Columns {
-		for _, r := range t.Rows {
-			switch {
-			case c.Right:
-			case c.Tail:
-				r[i] = clipFront(r[i], widths[i])
-			default:
-				r[i] = clip(r[i], widths[i])
+		switch {
+		case c.Right:
+			lines[0][i] = row[i]
+		case c.Tail:
+			lines[0][i] = clipFront(row[i], widths[i])
+		case c.Wrap:
+			cell := Wrap(row[i], widths[i])
+			if len(cell) > maxCellLines {
+				rest := strings.Join(cell[maxCellLines-1:], " ")
+				cell = append(cell[:maxCellLines-1], rest)
 			}
+			for n, text := range cell {
+				if n == len(lines) {
+					lines = append(lines, make([]string, len(row)))
+				}
+				lines[n][i] = clip(text, widths[i])
+			}
+		default:
+			lines[0][i] = clip(row[i], widths[i])
 		}
 	}
+	return lines
 }
 
 // clip cuts text to a display width; a cut ends in "…".

@@ -184,23 +184,52 @@ func (l *line) equal(o *line) bool {
 const maxSubjects = 4
 
 func (l *line) text() (node, what string) {
-	names := l.subjects
+	if len(l.subjects) > maxSubjects {
+		return l.naming(maxSubjects - 1)
+	}
+	return l.naming(len(l.subjects))
+}
+
+// fitting is text with as many names as have room, at least one.
+func (l *line) fitting(room int) string {
+	_, what := l.text()
+	for n := min(len(l.subjects), maxSubjects) - 1; n > 0 && displayWidth(what) > room; n-- {
+		_, what = l.naming(n)
+	}
+	return clip(what, room)
+}
+
+// naming lists n of the names that the line holds for.
+func (l *line) naming(n int) (node, what string) {
+	names := l.subjects[:n]
 	more := ""
-	if len(names) > maxSubjects {
-		more = fmt.Sprintf(" and %d more", len(names)-maxSubjects+1)
-		names = names[:maxSubjects-1]
+	if n < len(l.subjects) {
+		more = fmt.Sprintf(" and %d more", len(l.subjects)-n)
 	}
 	switch {
 	case l.ofNodes && len(l.subjects) == 1:
 		return l.subjects[0], l.what
 	case l.ofNodes:
-		return plural(int64(len(l.subjects)), "node"), l.what + " (" + strings.Join(names, ", ") + more + ")"
+		return plural(int64(len(l.subjects)), "node"), several(l.kind, l.what) + " (" + strings.Join(names, ", ") + more + ")"
 	case len(names) == 0:
 		return l.node, l.what
-	case len(names) == 1:
+	case len(l.subjects) == 1:
 		return l.node, names[0] + ": " + l.what
 	}
 	return l.node, l.what + " (" + strings.Join(names, ", ") + more + ")"
+}
+
+// several is what several nodes do.
+func several(k event.Kind, what string) string {
+	verb, rest, _ := strings.Cut(what, " ")
+	switch k {
+	case event.NodeBooted, event.NodeStopped, event.NodePaused, event.NodeResumed: // boots, exits, pauses, resumes
+		bare, colon := strings.CutSuffix(verb, ":")
+		verb = strings.TrimSuffix(bare, "s") + either(colon, ":", "")
+	case event.NodeCrashed: // crashes:
+		verb = strings.Replace(verb, "crashes", "crash", 1)
+	}
+	return strings.TrimSpace(verb + " " + rest)
 }
 
 // maxNode bounds the width of the node column.
@@ -220,9 +249,9 @@ func (p *printer) timelineSection() {
 	}
 	for i := range lines {
 		l := &lines[i]
-		node, what := l.text()
+		node, _ := l.text()
 		text := fmt.Sprintf("  %10s  %s  ", moment(l.at), padRight(clip(node, maxNode), width))
-		p.printf("%s%s\n", text, p.mark(l.kind, clip(what, max(p.style.width()-displayWidth(text), 20))))
+		p.printf("%s%s\n", text, p.mark(l.kind, l.fitting(max(p.style.width()-displayWidth(text), 20))))
 	}
 	if hidden > 0 {
 		p.printf("%s\n", p.style.dim(fmt.Sprintf("  %s not shown here; timeline.txt has all", plural(int64(hidden), "lesser fact"))))

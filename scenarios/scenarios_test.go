@@ -229,7 +229,7 @@ func TestServerPropertiesApplyOrAreListed(t *testing.T) {
 	if len(s.NotModelled) != 1 || s.NotModelled[0].Key != "broker.id" {
 		t.Errorf("not modelled: %v", s.NotModelled)
 	}
-	if got := fmt.Sprint(s.Cluster.Config); got != "[{num.io.threads 4} {min.insync.replicas 1} {min.insync.replicas 2}]" {
+	if got := fmt.Sprint(s.Cluster.Config); got != "[{num.io.threads 4} {log.dirs /tmp/kafka-logs} {min.insync.replicas 1} {min.insync.replicas 2}]" {
 		t.Errorf("config: %s; the scenario's own setting must come last", got)
 	}
 }

@@ -164,6 +164,7 @@ type Count struct {
 type MetricResult struct {
 	Source string
 	Value  string
+	Where  string // which stretch of the run, phase or partition the value is of; "" = the run
 	Held   bool
 	Line   int
 }
@@ -184,6 +185,10 @@ type Series struct {
 type Strip struct {
 	TP    kafka.TopicPartition
 	Spans []Span
+	// Vacant are the stretches in which nobody was in office: no leader was named, or
+	// the one named was down, stood still, or had not taken office (yet, or again since
+	// its process began). In order.
+	Vacant []Interval
 }
 
 // Span is a stretch with one leader and ISR.

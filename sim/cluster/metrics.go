@@ -16,15 +16,15 @@ func evaluate(list []scenarios.Metric, r *outcome.Result) []outcome.MetricResult
 	var out []outcome.MetricResult
 	for i := range list {
 		m := &list[i]
-		v, isTime := value(m, r)
+		v, isTime, where := value(m, r)
 		text, held := fmt.Sprint(v), compare(v, m.Op, m.Value)
 		switch {
 		case v == nothingMeasured:
-			text, held = "not measured: nothing happened then", false
+			text, held, where = "not measured: nothing happened then", false, ""
 		case isTime:
 			text = readable(kafka.Nanos(v))
 		}
-		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Held: held, Line: m.Line})
+		out = append(out, outcome.MetricResult{Source: m.Source, Value: text, Where: where, Held: held, Line: m.Line})
 	}
 	return out
 }
@@ -59,19 +59,23 @@ func compare(v int64, op string, w int64) bool {
 	return v == w
 }
 
-func value(m *scenarios.Metric, r *outcome.Result) (v int64, isTime bool) {
+// value also says which partition or stretch of the run a figure is of.
+func value(m *scenarios.Metric, r *outcome.Result) (v int64, isTime bool, where string) {
 	head, tail, _ := strings.Cut(m.Name, ".")
 	switch head {
 	case "records":
-		return records(tail, r), false
+		return records(tail, r), false, ""
 	case "loss":
-		return r.Loss.Records, false
+		return r.Loss.Records, false, ""
 	case "unavailable", "leaderless", "under_replicated", "elections":
-		return worst(m, head, r), head != "elections"
+		v, where = worst(m, head, r)
+		return v, head != "elections", where
 	case "produce":
-		return int64(latency(m, tail, r, r.Series.Produce, func(p *outcome.Phase) outcome.Quantiles { return p.Produce })), true
+		d, where := latency(m, tail, r, r.Series.Produce, func(p *outcome.Phase) outcome.Quantiles { return p.Produce })
+		return int64(d), true, where
 	case "e2e":
-		return int64(latency(m, tail, r, r.Series.E2E, func(p *outcome.Phase) outcome.Quantiles { return p.E2E })), true
+		d, where := latency(m, tail, r, r.Series.E2E, func(p *outcome.Phase) outcome.Quantiles { return p.E2E })
+		return int64(d), true, where
 	}
 	panic("cluster: metric " + m.Name + " was accepted but is unknown")
 }
@@ -97,8 +101,7 @@ func records(name string, r *outcome.Result) int64 {
 }
 
 // worst is the largest figure of the partitions that the argument's glob names.
-func worst(m *scenarios.Metric, name string, r *outcome.Result) int64 {
-	var most int64
+func worst(m *scenarios.Metric, name string, r *outcome.Result) (most int64, where string) {
 	for i := range r.Partitions {
 		p := &r.Partitions[i]
 		if ok, _ := path.Match(m.Arg, fmt.Sprintf("%s/%d", p.TP.Topic, p.TP.Partition)); m.Arg != "" && !ok {
@@ -113,36 +116,46 @@ func worst(m *scenarios.Metric, name string, r *outcome.Result) int64 {
 		case "under_replicated":
 			v = int64(p.UnderReplicated)
 		}
-		most = max(most, v)
+		if v > most {
+			most, where = v, "of "+p.TP.String()
+		}
 	}
-	return most
+	return most, where
 }
 
 // latency is a quantile: of a phase if the metric names one in parentheses, else
 // the worst bucket of its time range.
-func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outcome.Quantiles, of func(*outcome.Phase) outcome.Quantiles) kafka.Nanos {
+func latency(m *scenarios.Metric, tail string, r *outcome.Result, buckets []outcome.Quantiles, of func(*outcome.Phase) outcome.Quantiles) (most kafka.Nanos, where string) {
 	name := tail[strings.LastIndexByte(tail, '.')+1:]
-	most := kafka.Nanos(nothingMeasured)
-	take := func(q outcome.Quantiles) {
-		if q.Count > 0 {
-			most = max(most, quantile(q, name))
+	most = nothingMeasured
+	take := func(q outcome.Quantiles, at string) {
+		if q.Count > 0 && quantile(q, name) > most {
+			most, where = quantile(q, name), at
 		}
 	}
 	if m.Arg != "" {
 		for i := range r.Phases {
 			if r.Phases[i].Name == m.Arg {
-				take(of(&r.Phases[i]))
+				take(of(&r.Phases[i]), "over the whole phase")
 			}
 		}
-		return most
+		return most, where
 	}
 	for i, q := range buckets {
 		from, to := kafka.Nanos(i)*r.Series.Step, kafka.Nanos(i+1)*r.Series.Step
 		if from >= m.From && (m.To == 0 || to <= m.To) {
-			take(q)
+			take(q, fmt.Sprintf("in the %s from %s, the worst", brief(r.Series.Step), clock(from)))
 		}
 	}
-	return most
+	return most, where
+}
+
+// brief prints the width of a bucket, which is a round number.
+func brief(d kafka.Nanos) string {
+	if d%kafka.Second == 0 {
+		return fmt.Sprintf("%ds", d/kafka.Second)
+	}
+	return fmt.Sprintf("%dms", d/kafka.Millisecond)
 }
 
 // readsSeries reports whether a metric is looked up in the series: a latency that is

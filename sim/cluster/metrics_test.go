@@ -29,3 +29,29 @@ func TestExpectationsAboutNothingDoNotHold(t *testing.T) {
 		}
 	}
 }
+
+// A figure says what it is of: the worst stretch, a phase, the worst partition.
+func TestExpectationsSayWhatTheyMeasured(t *testing.T) {
+	q := func(p99 kafka.Nanos) outcome.Quantiles { return outcome.Quantiles{Count: 1, P99: p99 * kafka.Millisecond} }
+	r := &outcome.Result{
+		Series:     outcome.Series{Step: 500 * kafka.Millisecond, Produce: []outcome.Quantiles{q(1), q(3), q(2), {}}},
+		Phases:     []outcome.Phase{{Name: "after", Produce: q(7)}},
+		Partitions: []outcome.Partition{{TP: kafka.TopicPartition{Topic: "t"}, Unavailable: 1}, {TP: kafka.TopicPartition{Topic: "t", Partition: 1}, Unavailable: 2}},
+	}
+	for _, x := range []struct {
+		m    scenarios.Metric
+		want string
+	}{
+		{scenarios.Metric{Name: "produce.latency.p99"}, "3.000ms in the 500ms from 0.500s, the worst"},
+		{scenarios.Metric{Name: "produce.latency.p99", From: kafka.Second}, "2.000ms in the 500ms from 1.000s, the worst"},
+		{scenarios.Metric{Name: "produce.latency.p99", Arg: "after"}, "7.000ms over the whole phase"},
+		{scenarios.Metric{Name: "unavailable", Arg: "t/*"}, "0.002us of t-1"},
+		{scenarios.Metric{Name: "records.lost"}, "0"},
+	} {
+		x.m.Op = "<"
+		got := evaluate([]scenarios.Metric{x.m}, r)[0]
+		if text := strings.TrimSpace(got.Value + " " + got.Where); text != x.want {
+			t.Errorf("%s(%s): %q, want %q", x.m.Name, x.m.Arg, text, x.want)
+		}
+	}
+}

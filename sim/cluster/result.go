@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
@@ -73,7 +74,7 @@ func (c *Cluster) judge(r *outcome.Result, complete bool, open []string) {
 	}
 	for _, m := range r.Metrics {
 		if !m.Held {
-			fail(outcome.Violated, "expected %s: it is %s", m.Source, m.Value)
+			fail(outcome.Violated, "expected %s: it is %s", m.Source, strings.TrimSpace(m.Value+" "+m.Where))
 		}
 	}
 }

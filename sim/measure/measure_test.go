@@ -117,6 +117,15 @@ func TestPhaseCalmLiesBetweenFaults(t *testing.T) {
 	}
 }
 
+// The office is vacant from the crash at 10 s until the next leader takes it at 17 s.
+func TestVacantOfficesAreTheTimeWithoutALeader(t *testing.T) {
+	r := measured()
+	v := r.Series.Strips[0].Vacant
+	if len(v) != 1 || v[0] != (outcome.Interval{From: 10 * s, To: 17 * s}) || r.Partitions[0].Leaderless != 7*s {
+		t.Errorf("%v, leaderless %s", v, r.Partitions[0].Leaderless)
+	}
+}
+
 func TestMergedLatenciesAreThoseOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b, all latency

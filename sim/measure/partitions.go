@@ -21,6 +21,7 @@ type partitions struct {
 type partition struct {
 	out          outcome.Partition
 	spans        []outcome.Span
+	vacant       []outcome.Interval // stretches of leaderless that are over
 	lags         []replicaLag
 	installed    kafka.LeaderEpoch // newest epoch whose leader took office
 	since        kafka.Nanos       // records have waited since; -1 = none wait
@@ -117,7 +118,11 @@ func (p *partitions) stuck(at kafka.Nanos) bool {
 // office keeps the time without a living leader that has taken office.
 func (p *partitions) office(x *partition, at kafka.Nanos) {
 	without := x.out.Leader == kafka.NoNode || x.installed < x.out.LeaderEpoch || slices.Contains(p.down, x.out.Leader)
+	since := x.leaderless
 	x.leaderless = charge(&x.out.Leaderless, x.leaderless, without && !x.ended, at)
+	if since >= 0 && x.leaderless < 0 && at > since {
+		x.vacant = append(x.vacant, outcome.Interval{From: since, To: at})
+	}
 }
 
 // charge opens or closes a stretch that began at since (-1: none open).
@@ -185,6 +190,9 @@ func (p *partitions) close(at kafka.Nanos) {
 	for _, x := range p.list {
 		if from := max(x.since, x.lastAck); x.since >= 0 && at-from > outcome.OutageThreshold {
 			x.outage(from, at)
+		}
+		if x.leaderless >= 0 && at > x.leaderless {
+			x.vacant = append(x.vacant, outcome.Interval{From: x.leaderless, To: at})
 		}
 		x.leaderless = charge(&x.out.Leaderless, x.leaderless, false, at)
 		x.underISR = charge(&x.out.UnderReplicated, x.underISR, false, at)
@@ -255,7 +263,7 @@ func (p *partitions) result() []outcome.Partition {
 // strips writes leader and ISR history and lag, up to the close.
 func (p *partitions) strips(s *outcome.Series, closed kafka.Nanos) {
 	for _, x := range p.sorted() {
-		strip := outcome.Strip{TP: x.out.TP}
+		strip := outcome.Strip{TP: x.out.TP, Vacant: x.vacant}
 		for _, sp := range x.spans {
 			if closed >= 0 && sp.From >= closed {
 				break
