@@ -94,3 +94,11 @@ const (
 	failViolation    = "violation"    // violations only
 	failNever        = "never"
 )
+
+func checkFailOn(word string) error {
+	switch word {
+	case failInconclusive, failViolation, failNever:
+		return nil
+	}
+	return usage("--fail-on is %q; write inconclusive, violation or never", word)
+}

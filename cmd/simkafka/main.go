@@ -2,7 +2,7 @@
 // verb. It mirrors no Kafka tool.
 //
 // stdout carries the result and nothing else; progress, hints and errors go to
-// stderr. The exit code says how it ended (see exit.go). Left out so far: sweeps,
+// stderr. The exit code says how it ended (see exit.go). Left out so far:
 // shrinking, reports from saved results, inspection at a time.
 package main
 

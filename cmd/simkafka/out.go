@@ -70,7 +70,17 @@ func holdsResult(dir string) bool {
 }
 
 // write makes the files and puts them in place.
-func (d *outDir) write(r *outcome.Result, s *scenarios.Spec, o report.DirOptions) (err error) {
+func (d *outDir) write(r *outcome.Result, s *scenarios.Spec, o report.DirOptions) error {
+	return d.make(func(made string) error {
+		if err := os.WriteFile(filepath.Join(made, scenarioFile), []byte(s.YAML()), 0o666); err != nil {
+			return err
+		}
+		return report.WriteDir(made, r, o)
+	})
+}
+
+// make has a new directory filled and puts it in place.
+func (d *outDir) make(fill func(dir string) error) (err error) {
 	parent := filepath.Dir(d.path)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return err
@@ -84,10 +94,7 @@ func (d *outDir) write(r *outcome.Result, s *scenarios.Spec, o report.DirOptions
 	if err := os.Mkdir(made, 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(made, scenarioFile), []byte(s.YAML()), 0o666); err != nil {
-		return err
-	}
-	if err := report.WriteDir(made, r, o); err != nil {
+	if err := fill(made); err != nil {
 		return err
 	}
 	if err := d.check(); err != nil { // it may have appeared during the run

@@ -22,6 +22,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	seed       uint64
+	gen        string
 	protocol   string
 	set        []string
 	until      string
@@ -55,7 +56,10 @@ topic:NAME:KEY is that of a topic.`,
   simkafka run my-outage.yaml --until 41.2s --trace trace.txt
   simkafka run leader-crash --json --no-out`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case f.gen != "" && len(args) > 0:
+				return usage("run takes scenarios or --gen, not both")
+			case f.gen == "" && len(args) == 0:
 				return usage("name a scenario: a built-in one (see simkafka scenarios list), a file, or -")
 			}
 			return nil
@@ -64,6 +68,7 @@ topic:NAME:KEY is that of a topic.`,
 	}
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random draw")
+	fl.StringVar(&f.gen, "gen", "", "run what this `generator` draws from the seed\n(see scenarios generate)")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value`; may be repeated")
 	fl.StringVar(&f.until, "until", "", "stop at this `time`, such as 12.5s; inconclusive")
@@ -131,10 +136,8 @@ func (r *runner) check(args []string) error {
 	if err := point.CheckEnv(); err != nil {
 		return usage("%w", err)
 	}
-	switch f.failOn {
-	case failInconclusive, failViolation, failNever:
-	default:
-		return usage("--fail-on is %q; write inconclusive, violation or never", f.failOn)
+	if err := checkFailOn(f.failOn); err != nil {
+		return err
 	}
 	if f.until != "" {
 		t, err := scenarios.ParseDuration(f.until, false)
@@ -181,6 +184,10 @@ type job struct {
 // prepare loads every scenario before the first one runs, so that a mistake in the
 // last does not come after minutes.
 func (r *runner) prepare(args []string) ([]job, error) {
+	if r.flags.gen != "" {
+		j, err := r.drawn()
+		return []job{j}, err
+	}
 	var jobs []job
 	bad := 0
 	for _, arg := range args {
@@ -212,20 +219,60 @@ func (r *runner) load(arg string, several bool) (job, error) {
 		return job{}, err
 	}
 	spec, err := src.load()
+	if err == nil {
+		err = r.override(spec)
+	}
 	if err != nil {
 		return job{}, err
 	}
+	j := job{source: src, spec: spec}
+	return j, r.place(&j, several)
+}
+
+// override applies --protocol and --set.
+func (r *runner) override(spec *scenarios.Spec) error {
 	if r.flags.protocol != "" {
 		spec.Protocol = r.flags.protocol
 	}
 	for i := range r.overrides {
 		if err := r.overrides[i].apply(spec); err != nil {
-			return job{}, err
+			return err
 		}
 	}
-	j := job{source: src, spec: spec}
+	return nil
+}
+
+// drawn is the job of --gen.
+func (r *runner) drawn() (job, error) {
+	spec, err := r.draw(r.flags.seed)
+	if err != nil {
+		return job{}, err
+	}
+	j := job{source: &source{file: r.flags.gen}, spec: spec}
+	return j, r.place(&j, false)
+}
+
+// draw is the scenario that --gen gives for a seed. It may be called by several
+// goroutines.
+func (r *runner) draw(seed uint64) (*scenarios.Spec, error) {
+	g, ok := scenarios.GeneratorByName(r.flags.gen)
+	if !ok {
+		return nil, usage("there is no generator %q%s", r.flags.gen, oneOf(r.flags.gen, scenarios.GeneratorNames()))
+	}
+	spec, err := g.Draw(seed)
+	if err != nil {
+		return nil, &codeError{exitSimulator, err}
+	}
+	return spec, r.override(spec)
+}
+
+// place decides where a job's files go.
+func (r *runner) place(j *job, several bool) error {
 	if !r.flags.noOut {
-		name := fmt.Sprintf("%s-%d", spec.Name, r.flags.seed)
+		name := fmt.Sprintf("%s-%d", j.spec.Name, r.flags.seed)
+		if r.flags.gen != "" {
+			name = j.spec.Name // which has the seed
+		}
 		dir := filepath.Join("out", name)
 		if r.flags.out != "" {
 			dir = r.flags.out
@@ -234,11 +281,9 @@ func (r *runner) load(arg string, several bool) (job, error) {
 			}
 		}
 		j.out = &outDir{path: filepath.Clean(dir)}
-		if err := j.out.check(); err != nil {
-			return job{}, err
-		}
+		return j.out.check()
 	}
-	return j, nil
+	return nil
 }
 
 // one runs a job, writes its files and prints it.
@@ -307,8 +352,15 @@ func (r *runner) simulate(j *job) (res *outcome.Result, err error) {
 }
 
 // replay is the command line that repeats a run.
-func (r *runner) replay(j *job) string {
-	words := []string{"simkafka", "run", j.source.arg, "--seed", fmt.Sprint(r.flags.seed)}
+func (r *runner) replay(j *job) string { return r.command(j, "--seed", fmt.Sprint(r.flags.seed)) }
+
+// command is the command line that runs a scenario, with more flags behind its name.
+func (r *runner) command(j *job, more ...string) string {
+	words := []string{"simkafka", "run", j.source.arg}
+	if r.flags.gen != "" {
+		words = []string{"simkafka", "run", "--gen", r.flags.gen}
+	}
+	words = append(words, more...)
 	if r.flags.protocol != "" {
 		words = append(words, "--protocol", r.flags.protocol)
 	}

@@ -12,6 +12,6 @@
 // passing run of twenty is run twice and compared.
 //
 // What runs is a Source: a scenario, or anything else that gives a scenario for a
-// seed. Left out: a random generator, shrinking, a canary. They plug in as a Source
-// and as what is done with a kept Failure.
+// seed. Left out: shrinking, and a canary. They plug in as what is done with a kept
+// Failure, and as a Source.
 package sweep

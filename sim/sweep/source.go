@@ -40,6 +40,35 @@ func (s *scenario) Name() string                         { return s.spec.Name }
 func (s *scenario) Digest() Digest                       { return s.digest }
 func (s *scenario) Spec(uint64) (*scenarios.Spec, error) { return s.spec, nil }
 
+// samples is how many draws of a generator go into its digest.
+const samples = 8
+
+// Drawn is the source that draws a scenario for each seed. draw is a pure function.
+// The digest is taken from the name and what draw gives for the seeds 1 to 8, so that
+// a generator that was changed has another one without anybody counting versions.
+func Drawn(name string, draw func(seed uint64) (*scenarios.Spec, error)) (Source, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s generator %s\n", namespace, name)
+	for seed := range uint64(samples) {
+		spec, err := draw(seed + 1)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(h, "%s\n", spec.YAML())
+	}
+	return &drawn{name, Digest(h.Sum(nil)), draw}, nil
+}
+
+type drawn struct {
+	name   string
+	digest Digest
+	draw   func(uint64) (*scenarios.Spec, error)
+}
+
+func (d *drawn) Name() string                              { return d.name }
+func (d *drawn) Digest() Digest                            { return d.digest }
+func (d *drawn) Spec(seed uint64) (*scenarios.Spec, error) { return d.draw(seed) }
+
 // Plan is what is to be run. It says nothing about how: cores, time, places.
 type Plan struct {
 	Source Source

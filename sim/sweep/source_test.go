@@ -2,10 +2,12 @@ package sweep
 
 import (
 	"crypto/sha256"
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/scenarios"
 )
 
@@ -93,6 +95,31 @@ func TestScenarioIsNamedByItsCanonicalText(t *testing.T) {
 	b.Duration++
 	if Scenario(a).Digest() == Scenario(b).Digest() {
 		t.Error("another duration has the same digest")
+	}
+}
+
+// A generator is named by what it draws.
+func TestDigestOfAGeneratorChangesWithWhatItDraws(t *testing.T) {
+	digest := func(name string, more kafka.Nanos) Digest {
+		s, err := Drawn(name, func(seed uint64) (*scenarios.Spec, error) {
+			spec := scenario1(t, "")
+			spec.Duration += kafka.Nanos(seed) + more
+			return spec, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec, err := s.Spec(100); err != nil || spec.Duration != 6*kafka.Second+100+more || s.Name() != name {
+			t.Errorf("%v, %v", spec, err)
+		}
+		return s.Digest()
+	}
+	a := digest("a", 0)
+	if digest("a", 0) != a || digest("b", 0) == a || digest("a", 1) == a {
+		t.Error("the digest is not that of the name and the draws")
+	}
+	if _, err := Drawn("bad", func(uint64) (*scenarios.Spec, error) { return nil, errors.New("bad") }); err == nil {
+		t.Error("a generator that fails is taken")
 	}
 }
 

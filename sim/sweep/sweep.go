@@ -49,7 +49,7 @@ func Run(plan *Plan, file *File, opts Options) (state string, err error) {
 		}
 	}
 	if file.Footer != nil && file.Footer.State == Complete && plan.Count > 0 {
-		return Complete, nil
+		return Complete, file.end(*file.Footer) // which opening it has cut off
 	}
 	begin := time.Now()
 	state, err = s.work()

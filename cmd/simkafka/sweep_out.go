@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/simkafka/simkafka/report"
+	"github.com/simkafka/simkafka/sim/sweep"
+)
+
+// What a sweep leaves in its directory, beside the shards' files.
+const (
+	mergedFile  = "sweep.jsonl" // of the whole sweep, as merge writes it
+	failuresDir = "failures"    // a directory k123 for each kept failure
+	replayFile  = "replay.txt"  // one line, the command
+	traceFile   = "trace.txt"
+	errorFile   = "error.txt" // instead of a result, where the simulator failed
+)
+
+// open makes the file of the sweep, or takes it up again.
+func (s *sweeper) open() (file *sweep.File, name string, err error) {
+	s.dir = s.flags.out
+	if s.dir == "" {
+		s.dir = filepath.Join("out", "sweep-"+s.plan.Source.Name())
+	}
+	name = filepath.Join(s.dir, s.plan.Shard.File())
+	switch s.flags.resume {
+	case "":
+		if err := s.replaceable(name); err != nil {
+			return nil, "", err
+		}
+	case resumeAuto:
+		file, err = sweep.Resume(name, &s.plan)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, sweep.ErrEmpty) {
+			return file, name, resumed(err)
+		}
+	default:
+		name = s.flags.resume
+		s.dir = filepath.Dir(name)
+		file, err = sweep.Resume(name, &s.plan)
+		return file, name, resumed(err)
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return nil, "", environment(err)
+	}
+	if err := s.clear(); err != nil {
+		return nil, "", environment(err)
+	}
+	if file, err = sweep.Create(name, &s.plan); err != nil {
+		return nil, "", environment(err)
+	}
+	return file, name, nil
+}
+
+// resumed is the error of a file that cannot be taken up: nearly always it is another
+// sweep's, which is the user's mistake.
+func resumed(err error) error {
+	var path *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &path):
+		return environment(err)
+	}
+	return usage("--resume: %w", err)
+}
+
+// replaceable refuses to begin anew over a sweep that has not ended.
+func (s *sweeper) replaceable(name string) error {
+	old, err := sweep.ReadFile(name)
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sweep.ErrEmpty):
+		return nil
+	case errors.As(err, &path):
+		return environment(err)
+	case err != nil:
+		return usage("%w; it is left alone, choose another --out", err)
+	case old.Footer == nil || old.Footer.State == sweep.Interrupted || old.Footer.State == sweep.OutOfTime:
+		return usage("%s holds %d seeds of a sweep that has not ended; go on with --resume %s, choose another --out, or remove it",
+			relative(name), len(old.Lines), quote(relative(name)))
+	}
+	return nil
+}
+
+// clear removes what an earlier sweep of the same shard has left.
+func (s *sweeper) clear() error {
+	var err error
+	if s.plan.Shard == sweep.Whole() {
+		for _, f := range []string{mergedFile, report.SummaryFile} {
+			if e := os.Remove(filepath.Join(s.dir, f)); !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	dirs, e := os.ReadDir(filepath.Join(s.dir, failuresDir))
+	if e != nil && !errors.Is(e, fs.ErrNotExist) {
+		return errors.Join(err, e)
+	}
+	for _, d := range dirs {
+		k, e := strconv.ParseUint(strings.TrimPrefix(d.Name(), "k"), 10, 64)
+		if dir := s.failureDir(k); e == nil && s.plan.Shard.Owns(k) && holdsFailure(dir) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return err
+}
+
+func (s *sweeper) failureDir(k uint64) string {
+	return filepath.Join(s.dir, failuresDir, fmt.Sprint("k", k))
+}
+
+// holdsFailure reports whether a directory is what an earlier sweep kept.
+func holdsFailure(dir string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, replayFile))
+	return err == nil && strings.HasPrefix(string(b), "simkafka run ")
+}
+
+// keep runs a failure once more, with a trace, and leaves a directory that says all
+// about it. One that is there already, from before the sweep was resumed, stays.
+func (s *sweeper) keep(f *sweep.Failure) error {
+	dir := s.failureDir(f.K)
+	if s.failed == nil {
+		s.failed = make(map[uint64]string)
+	}
+	s.failed[f.K] = filepath.ToSlash(relative(dir))
+	if holdsFailure(dir) {
+		return nil
+	}
+	out := &outDir{path: dir}
+	return out.make(func(made string) error { return keepIn(made, f) })
+}
+
+// keepIn fills the directory of a failure.
+func keepIn(dir string, f *sweep.Failure) error {
+	write := func(name, text string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
+	replay := fmt.Sprintf("simkafka run %s --seed %d", scenarioFile, f.Seed)
+	trace, err := os.Create(filepath.Join(dir, traceFile))
+	if err != nil {
+		return err
+	}
+	w := report.NewTrace(trace)
+	r, stack, failed := f.Run(w)
+	if err := errors.Join(w.Flush(), trace.Close()); err != nil {
+		return err
+	}
+	if f.Spec != nil {
+		err = write(scenarioFile, f.Spec.YAML())
+	}
+	if failed != nil {
+		err = errors.Join(err, write(errorFile, failed.Error()+"\n"+stack))
+	}
+	if r != nil {
+		err = errors.Join(err, report.WriteDir(dir, r, report.DirOptions{Replay: replay}))
+	}
+	return errors.Join(err, write(replayFile, replay+"\n"))
+}
+
+// writeMerged writes a merged sweep, its summary and its charts into a directory.
+func writeMerged(dir string, m, baseline *sweep.Merged) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	chart := report.SaturationChart(m)
+	return errors.Join(
+		writeTo(filepath.Join(dir, chart.Name+".svg"), chart.WriteSVG),
+		writeTo(filepath.Join(dir, chart.Name+".png"), chart.WritePNG),
+		writeTo(filepath.Join(dir, report.SummaryFile), func(w io.Writer) error {
+			return report.WriteSweep(w, m, report.SweepOptions{Style: report.Style{Width: 100}, Baseline: baseline})
+		}),
+		writeTo(filepath.Join(dir, mergedFile), m.Write))
+}
+
+// writeTo writes a file beside its place and puts it there when it is whole.
+func writeTo(name string, write func(io.Writer) error) (err error) {
+	if info, e := os.Stat(name); e == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) // a pipe or a device
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	f, err := os.Create(partial(name))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(partial(name)))
+	}
+	return os.Rename(partial(name), name)
+}
