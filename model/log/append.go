@@ -3,6 +3,7 @@ package log
 import (
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 // AppendInfo is what an append did.
@@ -21,7 +22,8 @@ type AppendInfo struct {
 	// Duplicate: nothing was appended, since the producer's batch was there already.
 	// Base, Last and MaxTimestamp are those of then.
 	Duplicate bool
-	// Batch is what was written: it is immutable and the file's from now on.
+	// Batch is what was written: it is immutable and the file's from now on. Where the
+	// file system copies (vfs.Copier) it is there until the next append.
 	Batch []byte
 }
 
@@ -70,6 +72,7 @@ func (l *Log) Append(b record.Batch, o *LeaderAppend) (AppendInfo, record.Verdic
 	}
 	if l.limits == nil {
 		l.limits = l.cfg.limits()
+		_, l.limits.Reuse = l.active().file.(vfs.Copier)
 	}
 	limits := l.limits
 	if o.Origin == Coordinator {

@@ -24,6 +24,10 @@ type Limits struct {
 	// by a group coordinator, transaction markers. Rules 1 and 5 to 7 do not apply.
 	Coordinator bool
 
+	// Reuse tells that an accepted batch is of no use when the next one is validated: it
+	// may lie in the same memory.
+	Reuse bool
+
 	// Scratch is shared memory of the codecs; nil makes new for each batch that
 	// needs some.
 	Scratch *Scratch
@@ -43,6 +47,9 @@ const (
 // copied is a copy of b behind the copy made before, so that one read of a log can
 // give many batches without copying them. Its capacity may hold later copies.
 func (l *Limits) copied(b Batch) Batch {
+	if l.Reuse {
+		return l.overwritten(b)
+	}
 	if len(b) > roomMax/4 {
 		return append(Batch(nil), b...) // not make: the memory needs no zeros
 	}
@@ -69,6 +76,16 @@ func DefaultLimits() Limits {
 // maxRecordErrors bounds the list in a verdict.
 const maxRecordErrors = 100
 
+// overwritten is a copy of b in the place of the copy made before.
+func (l *Limits) overwritten(b Batch) Batch {
+	if l.room == nil {
+		l.room = new(room)
+	}
+	r := l.room
+	r.used = append(r.used[:0], b...)
+	return Batch(r.used[:len(b):len(b)])
+}
+
 // RecordError is one record's part in a refusal (KIP-467).
 type RecordError struct {
 	Index   int32 // of the record in its batch
@@ -86,7 +103,8 @@ type Verdict struct {
 // to one partition, before the producer-state checks (LogValidator and the
 // checks around it, storage 1.8 rules 1 to 13). b is not modified. If the verdict's code is None, out is a fresh batch that starts at
 // base, stamped with epoch, with its maximum timestamp (now for LogAppendTime)
-// and with the topic's codec; else out is nil. A cut tail of b is dropped.
+// and with the topic's codec; else out is nil. A cut tail of b is dropped. With
+// Limits.Reuse out is overwritten by the next call.
 //
 // Unlike Kafka it checks a compressed batch's record lengths also where Kafka
 // skips over keys and values, and it applies rule 13 (segment.bytes) before the

@@ -385,3 +385,27 @@ func BenchmarkCheckFollower16KiB(b *testing.B) {
 		}
 	}
 }
+
+// With Reuse the next batch may take the place of the last one, and b is still not modified.
+func TestReuseGivesTheSameBatches(t *testing.T) {
+	fresh, reused := &Limits{MaxMessageBytes: 1 << 20, SegmentBytes: 1 << 20, BeforeMaxMs: 1 << 60, AfterMaxMs: 1 << 60, KeepCodec: true}, Limits{}
+	reused = *fresh
+	reused.Reuse = true
+	for n := range 5 {
+		var bd Builder
+		bd.Reset(ClientOptions())
+		for i := range 5 - n {
+			bd.Append(kafka.TimestampMs(i), nil, make([]byte, 100*(n+1)), nil)
+		}
+		b, err := bd.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := append(Batch(nil), b...)
+		x, v := ValidateAndAssign(b, kafka.Offset(10*n), 3, 1, fresh)
+		y, w := ValidateAndAssign(b, kafka.Offset(10*n), 3, 1, &reused)
+		if v.Code != kafka.None || w.Code != kafka.None || !bytes.Equal(x, y) || !bytes.Equal(b, before) {
+			t.Fatalf("batch %d: %v %v, equal %v", n, v, w, bytes.Equal(x, y))
+		}
+	}
+}
