@@ -105,6 +105,8 @@ func TestBadInputIsAnErrorAtItsPlace(t *testing.T) {
 		{"rate without unit", "10/s", "10", "14:36", "500/s"},
 		{"size without unit", "1KiB", "1024", "14:48", "1KiB"},
 		{"value too small", "1KiB", "8B", "14:48", "at least 24B"},
+		{"tombstones without keys", "size: 1KiB", "size: 1KiB, tombstones: 5%", "14:66", "tombstones need keys"},
+		{"tombstones above all", "size: 1KiB", "size: 1KiB, keys: 3, tombstones: 101%", "14:75", "at most 100%"},
 		{"racks for other brokers", "[a, b, c]", "[a, b]", "7:10", "name one for each broker"},
 		{"no fault", "kill: leader(orders/0), restart_after: 5s", "restart_after: 5s", "18:5", "names no fault"},
 		{"two faults", "kill: leader(orders/0)", "kill: leader(orders/0), stop: broker-1", "18:5", "names 2 faults"},

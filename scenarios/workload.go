@@ -118,7 +118,7 @@ func (l *loader) hostlike(what string, to *string) func(*yaml.Node) {
 func (l *loader) producer(n *yaml.Node) {
 	p := Producer{Count: 1, Partition: -1, RatePerMil: 100_000, Arrival: "constant", Size: 1024}
 	size := int64(p.Size)
-	var nameNode, topicNode, partitionNode, startNode = n, n, n, n
+	var nameNode, topicNode, partitionNode, startNode, tombstonesNode = n, n, n, n, n
 	l.mapping(n, "a producer",
 		field{"name", l.at(&nameNode, l.hostlike("a producer's name", &p.Name)), true},
 		field{"count", count(&l.reader, "count", 1, 10_000, &p.Count), false},
@@ -128,6 +128,7 @@ func (l *loader) producer(n *yaml.Node) {
 		field{"arrival", l.word("arrival", &p.Arrival, "constant", "exponential"), false},
 		field{"size", l.valueSize(&size), false},
 		field{"keys", count(&l.reader, "keys", 0, 1<<40, &p.Keys), false},
+		field{"tombstones", l.at(&tombstonesNode, parsed(&l.reader, "tombstones", &p.Tombstones, ParsePercent)), false},
 		field{"records", count(&l.reader, "records", 0, 1<<40, &p.Records), false},
 		field{"start", l.at(&startNode, l.duration("start", &p.Start)), false},
 		field{"stop", l.duration("stop", &p.Stop), false},
@@ -139,6 +140,9 @@ func (l *loader) producer(n *yaml.Node) {
 		l.actorName(nameNode, p.Name)
 		if t := l.topicNamed(topicNode, p.Topic); t != nil && p.Partition >= t.Partitions {
 			l.errorAt(partitionNode, "topic %s has partitions 0 to %d", p.Topic, t.Partitions-1)
+		}
+		if p.Tombstones > 0 && p.Keys == 0 {
+			l.errorAt(tombstonesNode, "a tombstone deletes a key: tombstones need keys")
 		}
 		if p.Start >= l.spec.Duration && l.spec.Duration > 0 && p.Start > 0 {
 			l.errorAt(startNode, "start at %s is not before the end of the run, %s", short(p.Start), short(l.spec.Duration))

@@ -68,22 +68,26 @@ func (a *accumulator) join(q *queue, r *outgoing) bool {
 		if b = a.open(q, r); b == nil {
 			return false
 		}
-	} else if !b.hasRoom(r.timestamp, r.key, r.value) {
+	} else if !b.hasRoom(r) {
 		b.closed = true
 		if b = a.open(q, r); b == nil {
 			return false
 		}
 	}
-	putValue(r.value, r.producer, q.next, r.called)
+	head := r.value
+	if r.headers != nil {
+		head = r.headers[0].Value
+	}
+	putValue(head, r.producer, q.next, r.called)
 	q.next++
-	b.add(r.timestamp, r.key, r.value)
+	b.add(r)
 	a.records++
 	return true
 }
 
 // open starts a new tail batch with room for the record.
 func (a *accumulator) open(q *queue, r *outgoing) *batch {
-	limit := max(int(a.cfg.BatchSize), record.SizeUpperBound(r.key, r.value, nil))
+	limit := max(int(a.cfg.BatchSize), record.SizeUpperBound(r.key, r.value, r.headers))
 	if int64(limit) > a.free {
 		return nil
 	}
@@ -199,16 +203,17 @@ func (a *accumulator) split(b *batch) {
 	var parts []*batch
 	var it record.Iterator
 	for it.Reset(b.data); it.Next(); {
-		r := it.Record()
-		if n := len(parts); n == 0 || !parts[n-1].hasRoom(r.Timestamp, r.Key, r.Value) {
-			p := a.newBatch(q, max(b.size/2, record.SizeUpperBound(r.Key, r.Value, nil)))
-			p.first = b.first + int64(r.Offset-b.data.BaseOffset())
+		x := it.Record()
+		r := &outgoing{timestamp: x.Timestamp, key: x.Key, value: x.Value, headers: x.Headers}
+		if n := len(parts); n == 0 || !parts[n-1].hasRoom(r) {
+			p := a.newBatch(q, max(b.size/2, record.SizeUpperBound(r.key, r.value, r.headers)))
+			p.first = b.first + int64(x.Offset-b.data.BaseOffset())
 			p.created, p.since, p.oldest = b.created, b.since, b.oldest
 			p.attempts, p.retryAt, p.sentEpoch = b.attempts, b.retryAt, b.sentEpoch
 			p.announced, p.doubtful = b.announced, b.doubtful
 			parts = append(parts, p)
 		}
-		parts[len(parts)-1].add(r.Timestamp, r.Key, r.Value)
+		parts[len(parts)-1].add(r)
 	}
 	if it.Err() != nil {
 		panic("client: a batch of our own does not decode: " + it.Err().Error())

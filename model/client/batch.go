@@ -40,12 +40,12 @@ func (b *batch) expired(now, deliveryTimeout kafka.Nanos) bool {
 }
 
 // hasRoom reports whether a record may join; the first always may.
-func (b *batch) hasRoom(ts kafka.TimestampMs, key, value []byte) bool {
-	return !b.closed && b.builder.EstimatedSize()+b.builder.RecordSize(ts, key, value, nil) <= b.limit
+func (b *batch) hasRoom(r *outgoing) bool {
+	return !b.closed && b.builder.EstimatedSize()+b.builder.RecordSize(r.timestamp, r.key, r.value, r.headers) <= b.limit
 }
 
-func (b *batch) add(ts kafka.TimestampMs, key, value []byte) {
-	b.builder.Append(ts, key, value, nil)
+func (b *batch) add(r *outgoing) {
+	b.builder.Append(r.timestamp, r.key, r.value, r.headers)
 	b.count++
 	b.size = b.builder.EstimatedSize()
 }

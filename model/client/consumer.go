@@ -69,7 +69,7 @@ func (c *Consumer) take(in *step.Input, out *step.Effects, a *assigned, b record
 		e.Count++
 		if e.Base == kafka.NoOffset {
 			e.Base = rec.Offset
-			e.Producer, e.First, e.Created, _ = ParseValue(rec.Value)
+			e.Producer, e.First, e.Created, _ = ParseRecord(rec)
 			if whole {
 				e.Count = b.Count()
 				break

@@ -3,6 +3,7 @@ package client
 import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -22,8 +23,9 @@ type outgoing struct {
 	now       kafka.Nanos
 	called    kafka.Nanos // time of the send call
 	timestamp kafka.TimestampMs
-	key       []byte // nil = none
-	value     []byte // its head is written when the number is known
+	key       []byte          // nil = none
+	value     []byte          // its head is written when the number is known; nil = a tombstone
+	headers   []record.Header // of a tombstone: the head
 }
 
 // append puts a record into the queue of its partition: the fixed one, that of its
@@ -66,7 +68,7 @@ func (a *accumulator) appendStickyPerBatch(in *step.Input, t *topicQueues, r *ou
 		t.sticky = a.otherPartition(in, t)
 	}
 	q := a.queue(t, t.sticky)
-	if b := q.tail(); b == nil || !b.hasRoom(r.timestamp, r.key, r.value) {
+	if b := q.tail(); b == nil || !b.hasRoom(r) {
 		if a.free < int64(a.cfg.BatchSize) {
 			return false
 		}

@@ -40,8 +40,9 @@ type Producer struct {
 	now      kafka.Nanos // of the current step
 	retries  stream
 	closing  bool
-	value    []byte // scratch: the next value
-	key      []byte // scratch: the next key
+	value    []byte          // scratch: the next value
+	key      []byte          // scratch: the next key
+	head     []record.Header // scratch: of a tombstone
 }
 
 // incarnationShift leaves room for the records of one life.
@@ -95,6 +96,9 @@ func (p *Producer) boot(in *step.Input) {
 	p.arrivals = newArrivals(in, &p.cfg.Workload)
 	p.value = make([]byte, max(p.cfg.Workload.RecordSize, MinValueSize))
 	fill(p.value, in.Draw("workload/filler", 0))
+	if p.cfg.Workload.TombstonePPM > 0 {
+		p.head = []record.Header{{Key: headHeader, Value: make([]byte, MinValueSize)}}
+	}
 }
 
 // terminate is KafkaProducer.close: no more calls, those blocked fail, what is
@@ -168,8 +172,11 @@ func (p *Producer) call(in *step.Input, out *step.Effects, c *call) bool {
 		draw := in.Draw("workload/key", uint64(in.Incarnation)<<32|c.number)
 		p.key = appendKey(p.key[:0], step.Below(draw, uint64(w.KeyCount)))
 		r.key = p.key
+		if w.TombstonePPM > 0 && step.Below(in.Draw("workload/tombstone", uint64(in.Incarnation)<<32|c.number), 1_000_000) < uint64(w.TombstonePPM) {
+			r.value, r.headers = nil, p.head
+		}
 	}
-	size := record.SizeUpperBound(r.key, r.value, nil)
+	size := record.SizeUpperBound(r.key, r.value, r.headers)
 	if size > int(p.cfg.MaxRequestSize) || int64(size) > p.cfg.BufferMemory {
 		p.refuse(out, c.called, kafka.MessageTooLarge, "max.request.size")
 		return true

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
 )
 
 // MinValueSize is the size of a value's head: the smallest value of a Producer.
@@ -26,6 +27,18 @@ func ParseValue(v []byte) (producer int32, number int64, sent kafka.Nanos, ok bo
 	return int32(binary.BigEndian.Uint32(v)), int64(binary.BigEndian.Uint64(v[8:])),
 		kafka.Nanos(binary.BigEndian.Uint64(v[16:])), true
 }
+
+// ParseRecord is ParseValue of a record that may be a tombstone, which has the head in
+// its header.
+func ParseRecord(r *record.Record) (producer int32, number int64, sent kafka.Nanos, ok bool) {
+	if r.Value == nil && len(r.Headers) == 1 && r.Headers[0].Key == headHeader {
+		return ParseValue(r.Headers[0].Value)
+	}
+	return ParseValue(r.Value)
+}
+
+// headHeader is the key of the header that carries the head of a tombstone.
+const headHeader = "head"
 
 // putValue writes the head; v has at least MinValueSize bytes.
 func putValue(v []byte, producer int32, number int64, sent kafka.Nanos) {

@@ -31,6 +31,9 @@ type Workload struct {
 	RecordSize int
 	// KeyCount is the number of distinct keys, drawn uniformly; 0 = no key.
 	KeyCount int64
+	// TombstonePPM is the share of records without a value, in millionths, if they have
+	// keys.
+	TombstonePPM int64
 	// Partition is where all records go; -1 = the partitioner decides.
 	Partition int32
 	// Count ends the workload after so many records; 0 = no limit.

@@ -152,7 +152,7 @@ func (c *keepsLatest) readBack(b *readBatch) {
 
 func (c *keepsLatest) judged(p *partition) func(*rec, absence) {
 	return func(r *rec, how absence) {
-		if how == expiredRec && c.seen[r.key] {
+		if how == expiredRec && c.seen[r.key] && !p.keys.newer(p.committed, r, p.committed.end) {
 			c.suspend(p, s12Text)
 		}
 		if how != replaced && how != expiredRec {

@@ -78,7 +78,7 @@ func (k *keyed) decode(b record.Batch, from kafka.Offset) (ok bool) {
 			continue
 		}
 		x := rec{offset: r.Offset, tombstone: r.Value == nil, value: crc32.ChecksumIEEE(r.Value)}
-		x.producer, x.number, _, _ = client.ParseValue(r.Value)
+		x.producer, x.number, _, _ = client.ParseRecord(r)
 		if r.Key != nil {
 			x.key = hashKey(r.Key)
 		}

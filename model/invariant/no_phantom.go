@@ -40,9 +40,6 @@ func (c *phantom) observe(e *event.Event) {
 func (c *phantom) keyed(p *partition, e *event.Event) {
 	for i := range p.keys.now {
 		r := &p.keys.now[i]
-		if r.tombstone { // it has no number; that its batch is the committed one is repeatable-read
-			continue
-		}
 		if s := p.knownSender(r.producer, r.number); s == nil || !s.sent.has(r.number, r.number+1) {
 			c.violate(p, "%s got at offset %d the record %d of producer %d, which was never sent to the partition", e.Actor, r.offset, r.number, r.producer)
 			return

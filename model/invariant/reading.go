@@ -22,7 +22,7 @@ type readBatch struct {
 	ours     bool
 	spans    []span
 	control  bool   // a control batch
-	bare     bool   // nothing but what a cleaner leaves: no records, or tombstones
+	bare     bool   // no records, which only a cleaner leaves so
 	problem  string // why the records are not ours
 	producer int32
 	number   int64
@@ -73,12 +73,9 @@ func (r *reading) decode(x *readBatch, b record.Batch) {
 		return
 	}
 	for r.it.Reset(b); r.it.Next(); {
-		value := r.it.Record().Value
-		producer, number, _, ok := client.ParseValue(value)
+		producer, number, _, ok := client.ParseRecord(r.it.Record())
 		fresh := len(x.spans) == 0
 		switch {
-		case value == nil && x.p.keys != nil:
-			continue
 		case !ok:
 			x.problem = "a value that no producer makes"
 			return

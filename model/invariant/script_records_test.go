@@ -40,13 +40,14 @@ func thinBatch(producer int32, first int64, count int32, keys []string, kept fun
 		binary.BigEndian.PutUint32(v[4:], 0x736b0001)
 		binary.BigEndian.PutUint64(v[8:], uint64(first+i))
 		var key []byte
+		var headers []record.Header
 		if keys != nil {
 			word, tombstone := strings.CutSuffix(keys[i], "!")
 			if key = []byte(word); tombstone {
-				v = nil
+				headers, v = []record.Header{{Key: "head", Value: v}}, nil
 			}
 		}
-		bd.AppendAt(kafka.Offset(i), 1000, key, v, nil)
+		bd.AppendAt(kafka.Offset(i), 1000, key, v, headers)
 	}
 	bd.KeepLastOffset(kafka.Offset(count - 1))
 	b, err := bd.Build()

@@ -235,7 +235,7 @@ func (c *Cluster) addProducer(p *scenarios.Producer, n int, number int32, cfg *c
 	if stop == 0 || stop > c.spec.Duration {
 		stop = c.spec.Duration
 	}
-	w := client.Workload{Topic: p.Topic, RatePerMil: p.RatePerMil, RecordSize: int(p.Size), KeyCount: p.Keys,
+	w := client.Workload{Topic: p.Topic, RatePerMil: p.RatePerMil, RecordSize: int(p.Size), KeyCount: p.Keys, TombstonePPM: p.Tombstones,
 		Partition: p.Partition, Count: p.Records, StartAt: max(p.Start, c.start), StopAt: stop, Arrival: client.Constant}
 	if p.Arrival == "exponential" {
 		w.Arrival = client.Exponential
