@@ -98,6 +98,11 @@ func (b *Broker) beginCleaning(in *step.Input, out *step.Effects, c *cleaner) (f
 			}
 			continue
 		}
+		if r.Log.ResetCleanedTo(&part) {
+			if err := b.logs.WriteCleanerOffsets(r.Log); err != nil {
+				return false, err
+			}
+		}
 		if part.Due(r.Log.Config()) && (best == nil || part.Dirtier(&dirtiest)) {
 			best, dirtiest = r, part
 		}

@@ -282,7 +282,7 @@ func TestCleanerCheckpointIsRememberedUntilATruncation(t *testing.T) {
 	check(t, err)
 	check(t, m.WriteRecoveryPoints()) // as the caller of a truncation does
 	end, found = again().CleanedTo()
-	equal(t, "checkpoint after a truncation", fmt.Sprint(end, found), "1 true")
+	equal(t, "checkpoint after a truncation of the active segment's predecessor", fmt.Sprint(end, found), "0 true")
 	_, err = m.Delete(tp("orders", 0), [16]byte{1})
 	check(t, err)
 	content, err = readFile(fs, "data/"+CleanerOffsetCheckpoint)
@@ -328,4 +328,29 @@ func TestMaxCompactionLagRollsTheActiveSegment(t *testing.T) {
 		put(t, l, 6001, "a=3")
 		equal(t, "behind it", len(l.Segments()) == 2, compact)
 	}
+}
+
+// TestCheckpointOutsideOfTheLogIsReset: the range begins at the log start, and the
+// checkpoint follows, cleaned or not.
+func TestCheckpointOutsideOfTheLogIsReset(t *testing.T) {
+	l, _ := newLog(t, compactConfig())
+	for i := range 30 {
+		put(t, l, 1, fmt.Sprintf("k%d=value", i%3))
+	}
+	cleanNow(t, l, 2)
+	r, err := l.CleanRange(3)
+	check(t, err)
+	equal(t, "reset of a checkpoint inside", l.ResetCleanedTo(&r), false)
+	start := l.LogEndOffset() - 1
+	_, err = l.MaybeIncrementLogStartOffset(start)
+	check(t, err)
+	r, err = l.CleanRange(3)
+	check(t, err)
+	equal(t, "reset", l.ResetCleanedTo(&r), true)
+	end, found := l.CleanedTo()
+	equal(t, "checkpoint", end, start)
+	equal(t, "found", found, true)
+	r, err = l.CleanRange(3)
+	check(t, err)
+	equal(t, "reset twice", l.ResetCleanedTo(&r), false)
 }

@@ -18,7 +18,8 @@ type CleanRange struct {
 	CleanBytes, CleanableBytes int64
 	// MustNow: a record has waited for more than max.compaction.lag.ms.
 	MustNow bool
-	// Reset: the checkpoint was outside of the log and begins at its start again.
+	// Reset: the checkpoint was outside of the log and begins at its start again
+	// (ResetCleanedTo).
 	Reset bool
 }
 
@@ -61,6 +62,16 @@ func (l *Log) CleanRange(now kafka.TimestampMs) (CleanRange, error) {
 	}
 	r, err := l.cleanRange(now)
 	return r, l.failRead(err)
+}
+
+// ResetCleanedTo enters what CleanRange has just found if r.Reset, and reports whether
+// it did: then the checkpoint is to be written (grabFilthiestCompactedLog does so for
+// each log that it looks at).
+func (l *Log) ResetCleanedTo(r *CleanRange) bool {
+	if r.Reset {
+		l.cleanedTo = r.FirstDirty
+	}
+	return r.Reset
 }
 
 func (l *Log) cleanRange(now kafka.TimestampMs) (r CleanRange, err error) {

@@ -37,6 +37,7 @@ func (l *Log) TruncateTo(target kafka.Offset, now kafka.TimestampMs) (bool, erro
 
 func (l *Log) truncateTo(target kafka.Offset, now kafka.TimestampMs) error {
 	keep := l.floorIndex(target) + 1
+	rolled := keep < len(l.segments) // the target lies in one of those
 	if err := l.deleteSegments(keep, len(l.segments)); err != nil {
 		return err
 	}
@@ -44,6 +45,9 @@ func (l *Log) truncateTo(target kafka.Offset, now kafka.TimestampMs) error {
 		return err
 	}
 	l.endAt(target)
+	if rolled {
+		l.clipCleanedTo()
+	}
 	if err := l.truncateEpochs(target); err != nil {
 		return err
 	}
@@ -75,11 +79,11 @@ func (l *Log) restartAt(offset kafka.Offset, now kafka.TimestampMs) error {
 		return err
 	}
 	l.endAt(offset)
+	l.clipCleanedTo()
 	l.logStart = offset
 	if !l.cfg.Quirks.Has(quirk.HWKeptOnRestart) {
 		l.hw = offset
 	}
-	l.recoveryPoint = offset
 	l.epochs = l.epochs[:0]
 	if err := l.epochs.write(&l.place); err != nil {
 		return err
@@ -122,11 +126,16 @@ func (l *Log) endAt(end kafka.Offset) {
 	l.leo = end
 	l.recoveryPoint = min(l.recoveryPoint, end)
 	l.flushTo = min(l.flushTo, l.active().base)
-	if l.cleaned && l.cleanedTo > end {
-		l.cleanedTo, l.cleanedCut = end, true
-	}
 	l.cuts++
 	l.hints.clear()
+}
+
+// clipCleanedTo follows a truncation that reached a rolled segment: of what is left
+// the active segment is to be cleaned as a whole.
+func (l *Log) clipCleanedTo() {
+	if base := l.active().base; l.cleaned && l.cleanedTo > base {
+		l.cleanedTo, l.cleanedCut = base, true
+	}
 }
 
 // deleteSegments takes the segments from index from to index to (exclusive) out of
