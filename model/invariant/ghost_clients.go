@@ -121,13 +121,25 @@ type ack struct {
 	count   int32
 }
 
-// ledger remembers the last acknowledgements, a bounded number.
+// ledger remembers the last acknowledgements, and those that a new leader lacked: a
+// bounded number of both.
 type ledger struct {
-	ring []ack
-	next int
+	ring   []ack
+	next   int
+	danger []ack
 }
 
 const keptAcks = 4096
+
+// endangered keeps the acknowledgements of what lies beyond the end of a new leader's log.
+func (l *ledger) endangered(end kafka.Offset) {
+	for i := range l.ring {
+		a := &l.ring[i]
+		if len(l.danger) < keptAcks && a.last() >= end && !slices.Contains(l.danger, *a) {
+			l.danger = append(l.danger, *a)
+		}
+	}
+}
 
 func (l *ledger) add(a ack) {
 	if len(l.ring) < keptAcks {
@@ -145,8 +157,13 @@ func (l *ledger) by(s *sender) (list []*ack) {
 			list = append(list, a)
 		}
 	}
-	slices.SortFunc(list, func(a, b *ack) int { return cmp.Compare(a.first, b.first) })
-	return list
+	for i := range l.danger {
+		if a := &l.danger[i]; a.sender == s {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *ack) int { return cmp.Compare(a.first, b.first) })
+	return slices.CompactFunc(list, func(a, b *ack) bool { return a.first == b.first })
 }
 
 // ackOf finds the acknowledgement of a record in such a list; nil if it is forgotten or

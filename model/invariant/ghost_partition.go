@@ -24,6 +24,7 @@ type authority struct {
 type office struct {
 	epoch kafka.LeaderEpoch
 	node  kafka.NodeID
+	at    kafka.Nanos
 }
 
 // partition is the ghost of one partition.
@@ -174,7 +175,7 @@ func (g *ghost) partitionChanged(e *event.Event) {
 // chose ends PartitionChanged: the checkers have seen who was chosen before.
 func (p *partition) chose(e *event.Event) {
 	if e.Leader != kafka.NoNode && holder(p.chosen, e.LeaderEpoch) == kafka.NoNode {
-		p.chosen = remember(p.chosen, office{e.LeaderEpoch, e.Leader})
+		p.chosen = remember(p.chosen, office{e.LeaderEpoch, e.Leader, e.Time})
 	}
 }
 
@@ -274,7 +275,8 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 // tookOffice ends BecameLeader: the checkers have seen who had the epoch before.
 func (p *partition) tookOffice(e *event.Event) {
 	if holder(p.took, e.LeaderEpoch) == kafka.NoNode {
-		p.took = remember(p.took, office{e.LeaderEpoch, e.Node})
+		p.took = remember(p.took, office{e.LeaderEpoch, e.Node, e.Time})
+		p.acks.endangered(e.LEO)
 	}
 }
 

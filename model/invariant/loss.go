@@ -104,7 +104,7 @@ func acksWord(acks int8) string {
 
 func example(p *partition, x *sender, a *ack, n int64) string {
 	if a == nil {
-		return fmt.Sprintf("record %d of producer %d in %s, acknowledged long before the end", n, x.producer, p.tp)
+		return fmt.Sprintf("record %d of producer %d in %s, too old for its acknowledgement to be remembered", n, x.producer, p.tp)
 	}
 	return fmt.Sprintf("record %d of producer %d, acknowledged with acks=%s at %s as offset %d of %s", n, x.producer, acksWord(x.acks),
 		a.at, a.base+kafka.Offset(n-a.first), p.tp)
@@ -224,10 +224,23 @@ func distinct(list []*incident) (n int) {
 // allowedAcks1: the leader alone had promised, so that any other leader, or a power
 // loss of its own, ends the promise.
 func (p *partition) allowedAcks1(held []position, a *ack, n int64) string {
+	why := ""
 	for _, o := range p.took {
-		if olderThan(held, o.epoch) && len(held) > 0 && p.tookFrom(held, o.node) {
-			return fmt.Sprintf("acknowledged with acks=1 by a leader that was followed by %s in epoch %d", nodeName(o.node), o.epoch)
+		if len(held) == 0 || !olderThan(held, o.epoch) || !p.tookFrom(held, o.node) {
+			continue
 		}
+		writer, next := nodeName(p.writer(held, o.epoch)), nodeName(o.node)
+		switch {
+		case a != nil && a.at >= o.at:
+			return fmt.Sprintf("acknowledged with acks=1 by %s, when %s led already (epoch %d, since %s)", writer, next, o.epoch, o.at)
+		case a != nil && p.beganBelow(o.epoch, a):
+			return fmt.Sprintf("acknowledged with acks=1 by %s; %s, which took over in epoch %d at %s, did not have them", writer, next, o.epoch, o.at)
+		case why == "":
+			why = fmt.Sprintf("acknowledged with acks=1 by %s; %s has led since, in epoch %d from %s", writer, next, o.epoch, o.at)
+		}
+	}
+	if why != "" {
+		return why
 	}
 	for _, i := range p.incidents {
 		if i.kind == lossy && i.took(held, a) || i.kind != lossy && (a == nil || i.from <= a.last()) {
@@ -235,9 +248,29 @@ func (p *partition) allowedAcks1(held []position, a *ack, n int64) string {
 		}
 	}
 	if len(held) == 0 && p.elections > 0 {
-		return "acknowledged with acks=1 before the leader changed"
+		return "acknowledged with acks=1; the leader has changed since, but where they were is no longer remembered"
 	}
 	return ""
+}
+
+// beganBelow: an epoch has written in the place of an acknowledged batch.
+func (p *partition) beganBelow(epoch kafka.LeaderEpoch, a *ack) bool {
+	for _, b := range p.branches {
+		if b.epoch == epoch && b.start <= a.last() {
+			return true
+		}
+	}
+	return false
+}
+
+// writer is the leader that put a record into its log before an epoch.
+func (p *partition) writer(held []position, before kafka.LeaderEpoch) kafka.NodeID {
+	for _, x := range held {
+		if x.b.epoch < before {
+			return holder(p.took, x.b.epoch)
+		}
+	}
+	return kafka.NoNode
 }
 
 // tookFrom: another broker than the one that wrote the record took the lead. The
