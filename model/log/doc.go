@@ -59,10 +59,18 @@
 // until those in front of it are recovered. An entry of the transaction index is
 // written behind the whole entries, over a fragment. The cleaner checks the CRC of
 // what it reads, so that a damaged batch ends the cleaning and never gets a new
-// checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5.
+// checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5. A segment that was
+// rolled when all of it was flushed gets its indexes synced with the next flush, and a
+// start after a power loss looks whether the one before the recovery point has them whole.
 //
-// It shares with Kafka that a crash between the renames of a truncation, or a
-// power loss between a roll and its flush, may leave a hole between two segments. On a
-// disk that does not keep the order of renames, a power loss while a cleaned segment is
-// swapped in may lose it and those that it replaces.
+// # What it shares with Kafka
+//
+// A crash between the renames of a truncation, or a power loss between a roll and its
+// flush, may leave a hole between two segments. Until the flush after a truncation a power
+// loss may bring back what was cut, or leave index entries behind the end of the segment,
+// and segments that were deleted may be there again, behind what was appended since:
+// their renames are not synced. A cleaning may drop a synced record for a newer one that
+// is below the high watermark and not synced here. On a disk that does not keep the order
+// of renames, a power loss while a cleaned segment is swapped in may lose it and those
+// that it replaces.
 package log

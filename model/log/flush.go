@@ -80,14 +80,21 @@ func (l *Log) flush(end, upTo kafka.Offset, now kafka.TimestampMs) error {
 }
 
 // unflushed lists the files of the segments from floor(recovery point) on that
-// begin below end. newFiles tells that one of them may lack a durable directory
-// entry: it begins at the recovery point or later.
+// begin below end, and of those before them that were rolled when all they held was
+// flushed already: Kafka leaves the lengths of their indexes to the operating system.
+// newFiles tells that one of them may lack a durable directory entry: it begins at the
+// recovery point or later.
 func (l *Log) unflushed(end kafka.Offset) (files []vfs.File, newFiles bool, err error) {
-	for i := max(0, l.floorIndex(l.recoveryPoint)); i < len(l.segments); i++ {
+	i := max(0, l.floorIndex(l.recoveryPoint))
+	for i > 0 && l.segments[i-1].trimmed {
+		i--
+	}
+	for ; i < len(l.segments); i++ {
 		s := l.segments[i]
 		if s.base >= end {
 			break
 		}
+		s.trimmed = false
 		if err := s.openIndexes(&l.place); err != nil {
 			return nil, false, err
 		}

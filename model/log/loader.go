@@ -156,8 +156,24 @@ func (l *Loader) loadSegments() (busy bool, err error) {
 	l.recovered = len(l.log.segments)
 	if !l.p.Clean && len(l.log.segments) > 0 && !l.log.cfg.Quirks.Has(quirk.NoRecovery) {
 		l.recovered = max(0, l.log.floorIndex(l.p.RecoveryPoint))
+		return l.recoverRolled()
 	}
 	return false, nil
+}
+
+// recoverRolled looks at the segment before the first that is recovered, if that begins at
+// the recovery point: its records are flushed, but a power loss may have undone what the
+// roll did to its indexes. Kafka does not look (KAFKA-19200).
+func (l *Loader) recoverRolled() (busy bool, err error) {
+	i := l.recovered
+	if i == 0 || l.log.segments[i].base != l.p.RecoveryPoint {
+		return false, nil
+	}
+	stale, err := l.log.place.isStale(l.log.segments[i-1].base)
+	if stale {
+		l.recovered--
+	}
+	return true, err
 }
 
 func (l *Loader) loadSegment(base kafka.Offset) error {
@@ -209,7 +225,7 @@ func (s *segment) emptyTimeIndex(p *place) error {
 	if err := s.times.open(p, s.base); err != nil {
 		return err
 	}
-	s.times.entries, s.times.loaded = nil, true
+	s.times.clear()
 	return s.times.resize(0)
 }
 

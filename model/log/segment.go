@@ -24,6 +24,9 @@ type segment struct {
 	// starts anew on load, recovery and truncation (storage trap 12).
 	sinceIndex int32
 
+	// trimmed: the segment was rolled and no flush has made the lengths of its indexes
+	// durable since.
+	trimmed      bool
 	preallocated bool // bytes go to size, not to the end of the file
 	rollTsKnown  bool
 	maxTsKnown   bool

@@ -161,6 +161,7 @@ func (s *segment) deactivate(p *place) error {
 	if err := s.offsets.trim(); err != nil {
 		return err
 	}
+	s.trimmed = true
 	return s.trimLog()
 }
 

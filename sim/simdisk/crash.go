@@ -119,7 +119,7 @@ func (d *Disk) imageDir(dir *directory, path string, c chooser) *directory {
 	for _, e := range d.survivingEntries(dir, path, c) {
 		at := strings.TrimPrefix(path+"/"+e.name, "/")
 		if e.file != nil {
-			f := d.imageFile(e.file, at, c)
+			f := d.choosingImage(e.file, at, c)
 			f.name = e.name
 			out.files = append(out.files, f)
 		} else {
@@ -129,6 +129,13 @@ func (d *Disk) imageDir(dir *directory, path string, c chooser) *directory {
 		}
 	}
 	return out
+}
+
+func (d *Disk) choosingImage(f *file, path string, c chooser) *file {
+	if e, ok := c.(*enumerator); ok {
+		return e.image(f, path)
+	}
+	return d.imageFile(f, path, c)
 }
 
 // entry is a name in a directory, while an image is built.

@@ -12,33 +12,83 @@ import (
 // says whether it saw all. The number grows exponentially with the unsynced
 // changes: meant for workloads of up to three. The disk itself is not changed.
 func (d *Disk) CrashStates(now kafka.Nanos, limit int) (states []*Disk, all bool) {
+	all = d.EachCrashState(now, 64*limit, func(s *Disk) bool {
+		if len(states) == limit {
+			return false
+		}
+		states = append(states, s)
+		return true
+	})
+	return states, all
+}
+
+// EachCrashState calls visit for each of the images of CrashStates, one at a time,
+// until it returns false or after a number of tries. It reports whether all were seen.
+func (d *Disk) EachCrashState(now kafka.Nanos, tries int, visit func(*Disk) bool) (all bool) {
 	d.now = max(d.now, now)
 	seen := map[string]bool{}
-	e := &enumerator{}
-	for range 64 * limit {
-		if len(states) == limit {
-			return states, false
-		}
+	e := &enumerator{disk: d, images: map[*file][]*file{}}
+	for range tries {
 		root := d.image(e)
 		if id := string(root.fingerprint(nil)); !seen[id] {
 			seen[id] = true
 			s := New(d.config, d.draws)
 			s.now, s.boot, s.wallOffset = d.now, d.boot+1, d.wallOffset
 			s.install(root)
-			states = append(states, s)
+			if !visit(s) {
+				return false
+			}
 		}
 		if !e.next() {
-			return states, true
+			return true
 		}
 	}
-	return states, false
+	return false
 }
+
+// Fingerprint identifies what is stored: names, sizes and a hash of each content.
+func (d *Disk) Fingerprint() string { return string(d.root.fingerprint(nil)) }
 
 // enumerator walks the tree of decisions depth first: it repeats a path of
 // choices and takes the first option beyond it.
 type enumerator struct {
+	disk  *Disk
 	path  []choice
 	depth int
+	// images are the different ones of each file, so that the choice between them is
+	// one, not one for each of its changes.
+	images map[*file][]*file
+}
+
+// image is one of a file's images, of its own.
+func (e *enumerator) image(f *file, path string) *file {
+	list, known := e.images[f]
+	if !known {
+		list = e.disk.fileImages(f, path)
+		e.images[f] = list
+	}
+	chosen := *list[e.pick(len(list))]
+	chosen.live = chosen.live.clone(chosen.live.size)
+	if chosen.cached != nil {
+		chosen.cached = &residency{}
+	}
+	return &chosen
+}
+
+// fileImages are the different images of one file.
+func (d *Disk) fileImages(f *file, path string) (list []*file) {
+	seen := map[string]bool{}
+	for e := (&enumerator{}); ; {
+		image := d.imageFile(f, path, e)
+		id := string(image.live.hash(binary.LittleEndian.AppendUint64(nil, uint64(image.live.size))))
+		if !seen[id] {
+			seen[id] = true
+			list = append(list, image)
+		}
+		if !e.next() {
+			return list
+		}
+	}
 }
 
 type choice struct{ taken, of int }
