@@ -1,4 +1,4 @@
-package cluster
+package cluster_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/simkafka/simkafka/model/outcome"
 	"github.com/simkafka/simkafka/report"
 	"github.com/simkafka/simkafka/scenarios"
+	"github.com/simkafka/simkafka/sim/cluster"
 )
 
 // identity is what two equal runs have in common: everything that leaves the
@@ -71,10 +72,15 @@ events:
 
 func (s sample) spec(t testing.TB) *scenarios.Spec {
 	t.Helper()
+	file, text := "codecs.yaml", codecs
 	if s.scenario != "codecs" {
-		return builtin(t, s.scenario)
+		e, ok := scenarios.Builtin(s.scenario)
+		if !ok {
+			t.Fatalf("there is no scenario %q", s.scenario)
+		}
+		file, text = e.File, e.Text
 	}
-	spec, err := scenarios.Load("codecs.yaml", []byte(codecs), nil)
+	spec, err := scenarios.Load(file, []byte(text), scenarios.LibrarySource)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +91,7 @@ func identify(t testing.TB, s sample) identity {
 	t.Helper()
 	trace := sha256.New()
 	w := report.NewTrace(trace)
-	c, err := New(s.spec(t), Options{Seed: s.seed, Series: true, Observer: w, Recorder: w})
+	c, err := cluster.New(s.spec(t), cluster.Options{Seed: s.seed, Series: true, Observer: w, Recorder: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +158,7 @@ func TestFingerprintsAreTheSameEverywhere(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s", s, identify(t, s)))
 		t.Log(runMark + got[len(got)-1])
 	}
-	head := fmt.Sprintf("# engine %d: scenario, seed, fingerprint, sums of result.json, trace and series", Engine)
+	head := fmt.Sprintf("# engine %d: scenario, seed, fingerprint, sums of result.json, trace and series", cluster.Engine)
 	if *update {
 		text := strings.Join(append([]string{head}, got...), "\n") + "\n"
 		if err := os.WriteFile(goldenFile, []byte(text), 0o644); err != nil {
