@@ -21,6 +21,7 @@
 //	alter       the way to the controller (AlterPartition), or ISR writes
 //	expiration  the reaper of the purgatories
 //	fetcher-N   one per replica fetcher thread
+//	cleaner     and cleaner-N: log.cleaner.threads
 //
 // Work for another lane is posted to it by a timer that is due at once, so that
 // what one connection carries keeps its order.
@@ -50,9 +51,9 @@
 //
 // # Left out
 //
-// Group and transaction coordination, DeleteTopics, DeleteRecords,
-// CreatePartitions, configuration APIs, log directory APIs, dynamic broker
-// configuration, recovery on several threads
-// (num.recovery.threads.per.data.dir) and of several directories at once, and the
-// purging of old configuration notifications.
+// Group and transaction coordination, DeleteTopics, CreatePartitions, configuration
+// and log directory APIs, the ApiVersions exchange, dynamic broker configuration, fetch
+// sessions, recovery on several threads (num.recovery.threads.per.data.dir) and of
+// several directories at once, moves between directories, and the purging of old
+// configuration notifications.
 package broker
