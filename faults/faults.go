@@ -61,12 +61,25 @@ type Target interface {
 	// Reset kills the connections between a and b with RST (N20).
 	Reset(a, b []string) int
 
+	// Messages holds, or loses, single messages; the lift lets go what is held.
+	Messages(m Messages, lose bool) (lift func())
+	// Clog holds everything from each of from to each of to (N18).
+	Clog(from, to []string) (lift func())
+	// Flap cuts and heals in turn until a time (N15).
+	Flap(a, b []string, down, up, until kafka.Nanos) (lift func())
+	// HalfOpen silences the open connections for ever and counts them (N21).
+	HalfOpen(a, b []string) int
+
 	// SlowDisk multiplies prices by a whole number; StallDisk blocks calls until a
 	// time; both return their undo.
 	SlowDisk(actor string, times int64) (lift func())
 	StallDisk(actor string, until kafka.Nanos) (lift func())
 	FailDisk(actor string, f DiskError) (lift func())
 	FillDisk(actor string) (lift func())
+	LieAboutSyncs(actor, match string) (lift func())
+	// Damage spoils the files of a node that is down and counts them; Wipe empties its disk.
+	Damage(fault int, actor, match, how string) int
+	Wipe(actor string) bool
 
 	// Failpoint arms a named point; an error names what is wrong with site or term.
 	Failpoint(actor, site, term string) (lift func(), err error)
@@ -175,6 +188,8 @@ type EventTrigger struct {
 	TP       kafka.TopicPartition // Topic "" = any; Partition -1 = any of the topic
 	Actor    *Selector            // the noting actor; nil = any
 	Text     string               // Event.Text must contain it
+	Acks     string               // all, 0 or 1: the event's acks; "" = any
+	ISR      int                  // the event's in-sync set has so many members; 0 = any
 	Nth      int                  // from 1
 	Records  int64                // instead of Nth: when the events' records add up to it
 	After    kafka.Nanos          // not before
@@ -189,6 +204,9 @@ type DiskTrigger struct {
 	Match string // glob over the path
 	Nth   int    // from 1
 	After kafka.Nanos
+	// Since: operations count only from the node's first event of this kind on, such as
+	// truncated; 0 = from the start of the workload.
+	Since event.Kind
 }
 
 // Planned is a fault with its trigger, as a scenario lists it.

@@ -55,6 +55,27 @@ func Rebind(f Fault, swap func(Selector) Selector) Fault {
 	case DiskFull:
 		f.Node = swap(f.Node)
 		return f
+	case Message:
+		f.From, f.To = all(f.From), all(f.To)
+		return f
+	case Clog:
+		f.From, f.To = all(f.From), all(f.To)
+		return f
+	case HalfOpen:
+		f.A, f.B = all(f.A), all(f.B)
+		return f
+	case Flap:
+		f.A, f.B = all(f.A), all(f.B)
+		return f
+	case Damage:
+		f.Node = swap(f.Node)
+		return f
+	case Wipe:
+		f.Node = swap(f.Node)
+		return f
+	case LyingDisk:
+		f.Node = swap(f.Node)
+		return f
 	case Failpoint:
 		f.Node = swap(f.Node)
 		return f

@@ -104,11 +104,11 @@ func (e *entry) checkTimes(n *yaml.Node) {
 		if f.Jump && e.p.For > 0 || e.p.RestartAfter > 0 {
 			e.l.errorAt(n, "%s takes no %s", f.Word(), map[bool]string{true: "for: the clock stays where it jumped to", false: "restart_after"}[f.Jump && e.p.For > 0])
 		}
-	case faults.Kill, faults.PowerLoss, faults.Stop:
+	case faults.Kill, faults.PowerLoss, faults.Stop, faults.Damage, faults.Wipe:
 		if e.p.For > 0 {
 			e.l.errorAt(n, "%s takes restart_after, not for", e.p.Fault.Word())
 		}
-	case faults.Restart, faults.Resume, faults.Reset:
+	case faults.Restart, faults.Resume, faults.Reset, faults.HalfOpen:
 		if e.p.For > 0 || e.p.RestartAfter > 0 {
 			e.l.errorAt(n, "%s happens at once: it takes neither for nor restart_after", e.p.Fault.Word())
 		}
@@ -163,6 +163,8 @@ func (e *entry) onEvent(n *yaml.Node) {
 			}
 		}, false},
 		field{"text", l.text("text", &t.Text), false},
+		field{"acks", l.word("acks", &t.Acks, "all", "1", "0"), false},
+		field{"isr", count(&l.reader, "isr", 1, 1000, &t.ISR), false},
 		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
 		field{"records", count(&l.reader, "records", 1, 1<<40, &t.Records), false},
 		field{"after", l.duration("after", &t.After), false},
@@ -196,13 +198,20 @@ func (e *entry) delay(n *yaml.Node, t *faults.EventTrigger) {
 func (e *entry) onDisk(n *yaml.Node) {
 	l := e.l
 	t := &faults.DiskTrigger{Nth: 1}
+	since, sinceNode := "", n
 	l.mapping(n, "on_disk",
 		field{"node", e.disk("node", &t.Node), true},
 		field{"op", l.word("op", &t.Op, "read", "append", "write", "truncate", "create", "remove", "rename", "sync", "syncdir"), true},
 		field{"file", l.text("file", &t.Match), false},
 		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
 		field{"after", l.duration("after", &t.After), false},
+		field{"since", l.at(&sinceNode, l.text("since", &since)), false},
 	)
+	if k, ok := event.ParseKind(since); ok {
+		t.Since = k
+	} else if since != "" {
+		l.errorAt(sinceNode, "unknown event %q%s", since, suggest(since, event.Kinds()))
+	}
 	e.p.Trigger.Disk = t
 }
 

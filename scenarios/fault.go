@@ -38,6 +38,32 @@ func (e *entry) fault(word string, n *yaml.Node) {
 		ofDisk(func() faults.Fault { return faults.Stall{Node: node} })
 	case "disk_full":
 		ofDisk(func() faults.Fault { return faults.DiskFull{Node: node} })
+	case "wipe":
+		plain(func() faults.Fault { return faults.Wipe{Node: node} })
+	case "hold", "lose":
+		e.message(n, word)
+	case "clog":
+		f := faults.Clog{}
+		e.l.mapping(n, "clog", field{"from", e.selectors("from", &f.From), true}, field{"to", e.selectors("to", &f.To), true})
+		e.p.Fault = f
+	case "half_open":
+		f := faults.HalfOpen{}
+		e.l.mapping(n, "half_open", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true})
+		e.p.Fault = f
+	case "flap":
+		f := faults.Flap{}
+		e.l.mapping(n, "flap", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true},
+			field{"down", e.rangeOf("down", &f.Down, &f.Down), true}, field{"up", e.rangeOf("up", &f.Up, &f.Up), true})
+		e.p.Fault = f
+	case "lying_disk":
+		f := faults.LyingDisk{}
+		e.l.mapping(n, "lying_disk", field{"node", e.into("node", &f.Node), true}, field{"file", e.l.text("file", &f.File), false})
+		e.p.Fault = f
+	case "damage":
+		f := faults.Damage{}
+		e.l.mapping(n, "damage", field{"node", e.into("node", &f.Node), true}, field{"file", e.l.text("file", &f.File), true},
+			field{"how", e.l.word("how", &f.How, faults.Damages...), true})
+		e.p.Fault = f
 	case "isolate":
 		e.isolate(n)
 	case "cut":
@@ -69,6 +95,19 @@ func (e *entry) fault(word string, n *yaml.Node) {
 	default:
 		panic("scenarios: fault " + word + " is in the table but cannot be read")
 	}
+}
+
+func (e *entry) message(n *yaml.Node, word string) {
+	f := faults.Message{Kind: "any", Lose: word == "lose"}
+	apiNode := n
+	e.l.mapping(n, word, field{"from", e.selectors("from", &f.From), true}, field{"to", e.selectors("to", &f.To), true},
+		field{"api", e.l.at(&apiNode, e.l.text("api", &f.API)), false},
+		field{"kind", e.l.word("kind", &f.Kind, "any", "request", "response"), false},
+		field{"count", count(&e.l.reader, "count", 1, 1_000_000, &f.Count), false})
+	if _, ok := faults.APIKey(f.API); !ok && f.API != "" {
+		e.l.errorAt(apiNode, "unknown API %q%s", f.API, suggest(f.API, faults.APINames()))
+	}
+	e.p.Fault = f
 }
 
 func (e *entry) isolate(n *yaml.Node) {

@@ -40,6 +40,21 @@ var drawnFaults = []drawnFault{
 		w.badLink(p, faults.LinkShape{Bandwidth: w.int("bandwidth", 2000, 200_000)})
 	}},
 	{"reset", false, (*world).resets},
+	{"half-open", false, func(w *world, p *faults.Planned) {
+		a, b := w.twoSides()
+		p.Fault = faults.HalfOpen{A: a, B: b}
+	}},
+	{"flap", false, func(w *world, p *faults.Planned) {
+		a, b := w.twoSides()
+		w.lasting(p, faults.Flap{A: a, B: b, Down: w.millis("cut", 50*kafka.Millisecond, 2*kafka.Second), Up: w.millis("up", 50*kafka.Millisecond, 2*kafka.Second)})
+	}},
+	{"clog", false, func(w *world, p *faults.Planned) {
+		a, b := w.twoSides()
+		w.lasting(p, faults.Clog{From: a, To: b})
+	}},
+	{"hold", false, func(w *world, p *faults.Planned) { w.message(p, false) }},
+	{"lose", false, func(w *world, p *faults.Planned) { w.message(p, true) }},
+	{"lying-disk", true, func(w *world, p *faults.Planned) { w.lasting(p, faults.LyingDisk{Node: w.mayLose()}) }},
 	{"slow-disk", false, func(w *world, p *faults.Planned) {
 		w.lasting(p, faults.SlowDisk{Node: w.broker(), Factor: w.int("factor", 10, 20_000)})
 	}},
@@ -200,6 +215,43 @@ func (w *world) badLink(p *faults.Planned, s faults.LinkShape) {
 	}
 	if f.A[0] == f.B[0] && w.spec.Cluster.Brokers == 1 {
 		f.B = only(plain(faults.Clients))
+	}
+	w.lasting(p, f)
+}
+
+// twoSides are two sets of nodes with connections between them.
+func (w *world) twoSides() (a, b []faults.Selector) {
+	a, b = only(w.number()), only(plain([]faults.Role{faults.Others, faults.ZooKeeper, faults.Clients}[w.int("side", 0, 2)]))
+	if b[0].Role == faults.Others && w.spec.Cluster.Brokers == 1 {
+		b = only(plain(faults.Clients))
+	}
+	if w.odd("turned", 50) {
+		a, b = b, a
+	}
+	return a, b
+}
+
+// message keeps or loses messages of one kind. Those about the in-sync set are drawn
+// most often: most rules that nothing else finds are theirs (bugs.md 2).
+func (w *world) message(p *faults.Planned, lose bool) {
+	f := faults.Message{Lose: lose, Kind: w.pick("message", "any", "request", "response"), Count: int(w.int("messages", 0, 3))}
+	f.API = w.pick("api", "AlterPartition", "AlterPartition", "LeaderAndISR", "UpdateMetadata", "StopReplica", "Fetch", "Produce", "ListOffsets", "")
+	f.From, f.To = only(plain(faults.Brokers)), only(plain(faults.Brokers))
+	switch f.API {
+	case "Fetch", "ListOffsets":
+		if w.odd("clients", 30) {
+			f.To = only(plain(faults.Clients))
+		}
+	case "Produce":
+		f.To = only(plain(faults.Clients))
+	case "":
+		f.To = only(plain(faults.ZooKeeper))
+	}
+	if f.To[0].Role == faults.Brokers && w.spec.Cluster.Brokers == 1 {
+		f.API, f.To = "", only(plain(faults.ZooKeeper))
+	}
+	if f.To[0].Role != faults.Brokers && w.odd("turned", 50) {
+		f.From, f.To = f.To, f.From
 	}
 	w.lasting(p, f)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
@@ -241,6 +242,9 @@ func triggerText(t *faults.Trigger) string {
 		if d.After > 0 {
 			s += ", after: " + faults.Duration(d.After)
 		}
+		if d.Since != event.None {
+			s += ", since: " + d.Since.String()
+		}
 		return s + "}, "
 	case t.Every > 0:
 		s := "every: " + faults.Duration(t.Every)
@@ -269,6 +273,12 @@ func onText(t *faults.EventTrigger) string {
 	}
 	if t.Text != "" {
 		s += ", text: " + quote(t.Text)
+	}
+	if t.Acks != "" {
+		s += ", acks: " + quote(t.Acks)
+	}
+	if t.ISR > 0 {
+		s += fmt.Sprintf(", isr: %d", t.ISR)
 	}
 	if t.Records > 0 {
 		s += fmt.Sprintf(", records: %d", t.Records)

@@ -11,7 +11,8 @@ import (
 // do strike. A sweep runs many more.
 func TestGeneratedWorldsKeepEveryInvariant(t *testing.T) {
 	fired := 0
-	for _, g := range scenarios.Generators {
+	for _, name := range []string{"swarm", "small"} {
+		g, _ := scenarios.GeneratorByName(name)
 		for seed := range uint64(3) {
 			spec, err := g.Draw(seed)
 			if err != nil {

@@ -26,9 +26,10 @@ type plan struct {
 type planned struct {
 	faults.Planned
 	draws   step.Draws
-	fired   int   // firings so far
-	seen    int   // matching events or operations so far
-	records int64 // of matching events
+	fired   int      // firings so far
+	since   []string // actors that have noted what a disk trigger counts from
+	seen    int      // matching events or operations so far
+	records int64    // of matching events
 	active  []active
 	miss    misses
 }
@@ -57,8 +58,8 @@ func newPlan(c *Cluster, list []faults.Planned) *plan {
 		case t.On != nil:
 			p.onEvent = append(p.onEvent, i)
 			p.kinds[t.On.Kind] = true
-		case t.Disk != nil:
-			// armed by the disks' hooks
+		case t.Disk != nil: // armed by the disks' hooks
+			p.kinds[t.Disk.Since] = true
 		case t.Every > 0:
 			p.repeat(i, t.From, 0)
 		default:
@@ -164,6 +165,7 @@ func (p *plan) observe(e *event.Event) {
 	if p.over || !p.kinds[e.Kind] {
 		return
 	}
+	p.noteSince(e)
 	for _, i := range p.onEvent {
 		f := &p.faults[i]
 		t := f.Trigger.On
@@ -176,6 +178,16 @@ func (p *plan) observe(e *event.Event) {
 		cause := *e
 		d := step.Between(p.c.Draw(i, "trigger.delay", 0), int64(t.DelayMin), int64(t.DelayMax))
 		p.c.k.At(e.Time+kafka.Nanos(d), func() { p.fire(i, &cause) })
+	}
+}
+
+// noteSince remembers who has noted what a disk trigger counts from.
+func (p *plan) noteSince(e *event.Event) {
+	for i := range p.faults {
+		f := &p.faults[i]
+		if t := f.Trigger.Disk; t != nil && t.Since == e.Kind && e.Time >= t.After && !slices.Contains(f.since, e.Actor) {
+			f.since = append(f.since, e.Actor)
+		}
 	}
 }
 
@@ -194,7 +206,8 @@ func (p *plan) matches(t *faults.EventTrigger, e *event.Event, i int) bool {
 	if t.TP.Topic != "" && (t.TP.Topic != e.TP.Topic || t.TP.Partition >= 0 && t.TP.Partition != e.TP.Partition) {
 		return false
 	}
-	if t.Text != "" && !strings.Contains(e.Text, t.Text) {
+	if t.Text != "" && !strings.Contains(e.Text, t.Text) || t.Acks != "" && t.Acks != acksWord(e.Acks) ||
+		t.ISR > 0 && t.ISR != len(e.ISR) {
 		return false
 	}
 	if t.Actor == nil {
@@ -208,6 +221,16 @@ func (p *plan) matches(t *faults.EventTrigger, e *event.Event, i int) bool {
 	return false
 }
 
+func acksWord(acks int8) string {
+	switch acks {
+	case 0:
+		return "0"
+	case 1:
+		return "1"
+	}
+	return "all"
+}
+
 // diskOp looks for a disk operation that triggers a fault. Where the fault takes
 // the process down, it dies before the operation has any effect; every other fault
 // starts at this instant, behind the running step.
@@ -218,7 +241,8 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 	for i := range p.faults {
 		f := &p.faults[i]
 		t := f.Trigger.Disk
-		if t == nil || f.fired > 0 || t.Op != op.Kind.String() || p.c.k.Now() < t.After {
+		if t == nil || f.fired > 0 || t.Op != op.Kind.String() || p.c.k.Now() < t.After ||
+			t.Since != event.None && !slices.Contains(f.since, actor) {
 			continue
 		}
 		if !simdisk.MatchName(t.Match, strings.TrimPrefix(op.Name, dataDir+"/")) || !p.selects(t.Node, actor, i) {
@@ -239,7 +263,7 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 // strikes reports whether a fault takes this actor's process down.
 func (p *plan) strikes(f faults.Fault, actor string, i int, cause *event.Event) bool {
 	switch f.(type) {
-	case faults.Kill, faults.PowerLoss:
+	case faults.Kill, faults.PowerLoss, faults.Damage, faults.Wipe:
 		return slices.Contains(p.c.Select(f.Selectors()[0], faults.Context{Index: i, Event: cause}), actor)
 	}
 	return false
