@@ -14,9 +14,6 @@ import (
 	"github.com/simkafka/simkafka/scenarios"
 )
 
-// scenarioFile is the scenario as it was run, overrides included.
-const scenarioFile = "scenario.yaml"
-
 // outDir is where a run's files go. They are written into a new directory beside
 // it, which then takes its place: a reader never sees half a result.
 type outDir struct{ path string }
@@ -72,7 +69,7 @@ func holdsResult(dir string) bool {
 // write makes the files and puts them in place.
 func (d *outDir) write(r *outcome.Result, s *scenarios.Spec, o report.DirOptions) error {
 	return d.make(func(made string) error {
-		if err := os.WriteFile(filepath.Join(made, scenarioFile), []byte(s.YAML()), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(made, report.ScenarioFile), []byte(s.YAML()), 0o666); err != nil {
 			return err
 		}
 		return report.WriteDir(made, r, o)

@@ -18,9 +18,6 @@ import (
 const (
 	mergedFile  = "sweep.jsonl" // of the whole sweep, as merge writes it
 	failuresDir = "failures"    // a directory k123 for each kept failure
-	replayFile  = "replay.txt"  // one line, the command
-	traceFile   = "trace.txt"
-	errorFile   = "error.txt" // instead of a result, where the simulator failed
 )
 
 // open makes the file of the sweep, or takes it up again.
@@ -118,7 +115,7 @@ func (s *sweeper) failureDir(k uint64) string {
 
 // holdsFailure reports whether a directory is what an earlier sweep kept.
 func holdsFailure(dir string) bool {
-	b, err := os.ReadFile(filepath.Join(dir, replayFile))
+	b, err := os.ReadFile(filepath.Join(dir, report.ReplayFile))
 	return err == nil && strings.HasPrefix(string(b), "simkafka run ")
 }
 
@@ -134,32 +131,7 @@ func (s *sweeper) keep(f *sweep.Failure) error {
 		return nil
 	}
 	out := &outDir{path: dir}
-	return out.make(func(made string) error { return keepIn(made, f) })
-}
-
-// keepIn fills the directory of a failure.
-func keepIn(dir string, f *sweep.Failure) error {
-	write := func(name, text string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
-	replay := fmt.Sprintf("simkafka run %s --seed %d", scenarioFile, f.Seed)
-	trace, err := os.Create(filepath.Join(dir, traceFile))
-	if err != nil {
-		return err
-	}
-	w := report.NewTrace(trace)
-	r, stack, failed := f.Run(w)
-	if err := errors.Join(w.Flush(), trace.Close()); err != nil {
-		return err
-	}
-	if f.Spec != nil {
-		err = write(scenarioFile, f.Spec.YAML())
-	}
-	if failed != nil {
-		err = errors.Join(err, write(errorFile, failed.Error()+"\n"+stack))
-	}
-	if r != nil {
-		err = errors.Join(err, report.WriteDir(dir, r, report.DirOptions{Replay: replay}))
-	}
-	return errors.Join(err, write(replayFile, replay+"\n"))
+	return out.make(func(made string) error { return report.WriteFailure(made, f) })
 }
 
 // writeMerged writes a merged sweep, its summary and its charts into a directory.

@@ -39,11 +39,11 @@ var order = [][]string{
 	{"sim/measure"},
 	{"sim/cluster"},
 	{"sim/sweep"},
-	{"sim/simkafkatest"},
 	{"sim/osfs"},
 	{"sim/perf"},
 	{"sim/conformance"},
 	{"report"},
+	{"sim/simkafkatest"}, // writes what report writes
 	{"cmd/simkafka"},
 }
 

@@ -13,9 +13,22 @@ import (
 // Simulate runs a scenario; it is cluster.Run, or a twin of it in tests.
 type Simulate func(*scenarios.Spec, cluster.Options) (*outcome.Result, error)
 
-// one runs k, and once more where that is due, and says what came out.
-func (s *sweep) one(k uint64) Line {
-	seed := Seed(s.plan.Root, s.digest, k)
+// Try runs one seed of a source as a sweep would, twice where that is due. failure is
+// nil if it passed.
+func Try(source Source, seed uint64) (line Line, failure *Failure) {
+	s := &sweep{plan: &Plan{Source: source}, opts: Options{Simulate: cluster.Run}}
+	line = s.seed(0, seed)
+	if line.failed() {
+		failure = s.failure(line)
+	}
+	return line, failure
+}
+
+// one runs k.
+func (s *sweep) one(k uint64) Line { return s.seed(k, Seed(s.plan.Root, s.digest, k)) }
+
+// seed runs a seed, and once more where that is due, and says what came out.
+func (s *sweep) seed(k, seed uint64) Line {
 	line := Line{K: k, Seed: seed, Runs: 1}
 	spec, err := s.plan.Source.Spec(seed)
 	if err != nil {
@@ -75,6 +88,12 @@ type Failure struct {
 	Line
 	Spec *scenarios.Spec // nil if the source gave none
 	s    *sweep
+}
+
+func (s *sweep) failure(l Line) *Failure {
+	f := &Failure{Line: l, s: s}
+	f.Spec, _ = s.plan.Source.Spec(l.Seed) // without one the line says why
+	return f
 }
 
 // Run runs it again, with everything that reports want; observer may be nil. If there

@@ -28,7 +28,8 @@ type Options struct {
 type Progress struct {
 	Done, Total        uint64 // Total 0: as many as the time allows
 	Now                uint64 // done since the start of this process
-	Violated, Findings int    // runs whose verdict is not pass; different signatures
+	Failed             uint64 // runs whose verdict is not pass
+	Violated, Findings int    // of these, those not only inconclusive; different signatures
 }
 
 // backlog is how many runs, for each worker, may wait for an earlier one to end
@@ -141,6 +142,7 @@ func (s *sweep) note(l *Line) error {
 	if !l.failed() {
 		return nil
 	}
+	s.progress.Failed++
 	if l.Verdict != outcome.Inconclusive {
 		s.progress.Violated++
 	}
@@ -156,9 +158,7 @@ func (s *sweep) note(l *Line) error {
 		return nil
 	}
 	s.keptAll++
-	f := &Failure{Line: *l, s: s}
-	f.Spec, _ = s.plan.Source.Spec(l.Seed) // without one the line says why
-	return s.opts.Keep(f)
+	return s.opts.Keep(s.failure(*l))
 }
 
 // maxFindings bounds the signatures that are told apart.
