@@ -94,13 +94,15 @@ func (t *cleanedTxns) control(b record.Batch) (bool, error) {
 	return false, nil
 }
 
-// abortedBetween lists the aborted transactions that reach into [from, upper), from
-// the segment that holds from on (LogSegments.collectAbortedTransactions).
+// abortedBetween lists the aborted transactions that begin below upper, from the
+// segment that holds from on (LocalLog.collectAbortedTransactions). As in Kafka those that
+// end below the log start are not among them: what is left of their records, which
+// nobody can read, passes for committed.
 func (l *Log) abortedBetween(from, upper kafka.Offset) (list []AbortedTxn) {
 	complete := false
 	for i := max(0, l.floorIndex(from)); i < len(l.segments) && !complete; i++ {
 		if x := l.segments[i].txns; x != nil {
-			list, complete = x.collect(list, from, upper)
+			list, complete = x.collect(list, l.logStart, upper)
 		}
 	}
 	return list
