@@ -72,10 +72,32 @@ func (a *app) findPlace(arg string, quiet bool) (*place, error) {
 // dirOnly refuses a file.
 func (a *app) findDir(arg string, quiet bool) (*place, error) {
 	p, err := a.findPlace(arg, quiet)
-	if err == nil && !p.dir {
+	switch {
+	case err != nil:
+		return nil, err
+	case !p.dir:
 		return nil, usage("%s is a file; name a data directory or a partition's", arg)
+	case p.partition:
+		return p, nil
 	}
-	return p, err
+	return p, p.isOneDataDir(arg)
+}
+
+// isOneDataDir refuses a directory of data directories, as a broker with several log.dirs
+// may have them, and names those.
+func (p *place) isOneDataDir(arg string) error {
+	is, err := inspect.IsDataDir(p.fs.FS, p.path)
+	if err != nil || is {
+		return environmentOf(err)
+	}
+	dirs, err := inspect.DataDirs(p.fs.FS, p.path)
+	if err != nil || len(dirs) == 0 {
+		return environmentOf(err)
+	}
+	for i := range dirs {
+		dirs[i] = filepath.Join(arg, dirs[i])
+	}
+	return usage("%s is no data directory, but has some; name one: %s", arg, list(dirs))
 }
 
 // environmentOf is environment for an error of vfs; one that tells of a missing file

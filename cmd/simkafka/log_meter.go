@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -41,10 +42,20 @@ func (m *meter) add(bytes int) {
 	}
 	if m.terminal {
 		m.shown = true
-		fmt.Fprintf(m.w, "\r\x1b[K%s", text)
+		fmt.Fprintf(m.w, "\r\x1b[K%s%s", m.bar(), text)
 	} else {
 		fmt.Fprintln(m.w, text)
 	}
+}
+
+// bar shows how much of what there is was read.
+func (m *meter) bar() string {
+	const width = 24
+	if m.total == 0 {
+		return ""
+	}
+	done := int(min(width, m.done*width/m.total))
+	return "[" + strings.Repeat("=", done) + strings.Repeat(" ", width-done) + "] "
 }
 
 // clear removes the line, before a result is printed.

@@ -208,12 +208,12 @@ var corruptions = []struct {
 		"warning leftover flushed-0/leader-epoch-checkpoint.tmp@-1",
 	}, "deleted"},
 	{"directories that are no partitions", func(d dataDir) {
-		for _, name := range []string{"a-0." + hex32 + "-delete", "b-0." + hex32 + "-stray", "c-0." + hex32 + "-future", "d-0.abc-delete", "noname"} {
+		for _, name := range []string{"a-0." + hex32 + "-delete", "b-0." + hex32 + "-stray", "c-0." + hex32 + "-future", "d-0-delete", "noname"} {
 			check(d.t, os.Mkdir(d.path(name), 0o755))
 		}
 	}, []string{
 		"warning dir-delete a-0." + hex32 + "-delete@-1", "warning dir-stray b-0." + hex32 + "-stray@-1",
-		"warning dir-future c-0." + hex32 + "-future@-1", "error dir-name d-0.abc-delete@-1", "error dir-name noname@-1",
+		"warning dir-future c-0." + hex32 + "-future@-1", "error dir-name d-0-delete@-1", "error dir-name noname@-1",
 	}, "queued for deletion"},
 }
 

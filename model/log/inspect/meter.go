@@ -48,6 +48,49 @@ func IsPartition(fs vfs.FS, dir string) (bool, error) {
 	return false, nil
 }
 
+// IsDataDir tells whether a directory is the data directory of a broker: it has one of the
+// files that only such a directory has, or a directory with a partition's name and files.
+func IsDataDir(fs vfs.FS, dir string) (bool, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		switch name {
+		case recoveryFile, startFile, highFile, propertyFile, cleanFile:
+			return true, nil
+		}
+		if kind, _ := classify(name); kind == badDir || kind == skippedDir {
+			continue
+		}
+		if info, err := fs.Stat(join(dir, name)); err != nil || !info.IsDir {
+			continue
+		}
+		if is, err := IsPartition(fs, join(dir, name)); err == nil && is {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// DataDirs lists the data directories directly below a directory.
+func DataDirs(fs vfs.FS, dir string) (dirs []string, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		path := join(dir, name)
+		if info, err := fs.Stat(path); err != nil || !info.IsDir {
+			continue
+		}
+		if is, err := IsDataDir(fs, path); err == nil && is {
+			dirs = append(dirs, path)
+		}
+	}
+	return dirs, nil
+}
+
 // Total is the bytes of all files below a directory.
 func Total(fs vfs.FS, dir string) (bytes int64, err error) { return total(fs, dir, 0) }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/log"
 )
 
 // Kind says what a file is, by its name (storage 0).
@@ -120,31 +121,17 @@ func classify(name string) (dirKind, kafka.TopicPartition) {
 	if name == remoteCache {
 		return skippedDir, kafka.TopicPartition{}
 	}
-	for _, x := range [...]struct {
-		suffix string
-		kind   dirKind
-	}{{"-delete", deleteDir}, {"-stray", strayDir}, {"-future", futureDir}} {
-		head, found := strings.CutSuffix(name, x.suffix)
-		if !found {
-			continue
-		}
-		dot := strings.LastIndexByte(head, '.')
-		if dot < 0 || !isHex32(head[dot+1:]) {
-			return badDir, kafka.TopicPartition{}
-		}
-		tp, err := kafka.ParseTopicPartition(head[:dot])
-		if err != nil {
-			return badDir, kafka.TopicPartition{}
-		}
-		return x.kind, tp
-	}
-	tp, err := kafka.ParseTopicPartition(name)
+	tp, kind, err := log.ParseDirName(name)
 	if err != nil {
 		return badDir, kafka.TopicPartition{}
 	}
+	switch kind {
+	case log.DeleteDir:
+		return deleteDir, tp
+	case log.StrayDir:
+		return strayDir, tp
+	case log.FutureDir:
+		return futureDir, tp
+	}
 	return partitionDir, tp
-}
-
-func isHex32(s string) bool {
-	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
