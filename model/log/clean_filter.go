@@ -1,8 +1,6 @@
 package log
 
 import (
-	"slices"
-
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
 )
@@ -21,10 +19,13 @@ type cleanFilter struct {
 	it   record.Iterator
 	bd   record.Builder
 	kept []record.Record // of the batch at hand; their bytes are its own or the iterator's
+
+	headers []record.Header // those of kept
+	hashes  []keyHash       // of kept, before they are chosen
 }
 
 // filter is what stays of b: b itself, a thinner batch, a header without records, or
-// nothing. The error is an *record.InvalidRecordError or *record.DecompressError, or
+// nothing; it stays until the next call. The error is an *record.InvalidRecordError or *record.DecompressError, or
 // says that the batch cannot be built.
 func (f *cleanFilter) filter(b record.Batch) (record.Batch, error) {
 	canDiscard, err := f.txns.canDiscard(b)
@@ -59,29 +60,46 @@ func (f *cleanFilter) filter(b record.Batch) (record.Batch, error) {
 // expired: the batch's tombstones may go.
 func (f *cleanFilter) collect(b record.Batch, expired bool) (tombstones bool, err error) {
 	control := b.IsControl()
-	for f.it.Reset(b); f.it.Next(); {
-		r := f.it.Record()
-		if !control && !f.keeps(r, expired) {
+	f.all(b, !control)
+	chosen := f.kept[:0]
+	for i := range f.kept {
+		r := &f.kept[i]
+		if !control && !f.keeps(r, f.hashes[i], expired) {
 			continue
 		}
-		f.kept = append(f.kept, *r)
-		if r.Headers != nil { // the iterator uses the slice again
-			f.kept[len(f.kept)-1].Headers = slices.Clone(r.Headers)
-		}
+		chosen = append(chosen, *r)
 		tombstones = tombstones || r.Value == nil
 	}
+	f.kept = chosen
 	return tombstones, f.it.Err()
 }
 
+// all puts all records of b into kept and hashes their keys.
+func (f *cleanFilter) all(b record.Batch, hash bool) {
+	f.headers, f.hashes = f.headers[:0], f.hashes[:0]
+	for f.it.Reset(b); f.it.Next(); {
+		r := f.it.Record()
+		f.kept = append(f.kept, *r)
+		if r.Headers != nil { // the iterator uses the slice again
+			from := len(f.headers)
+			f.headers = append(f.headers, r.Headers...)
+			f.kept[len(f.kept)-1].Headers = f.headers[from:len(f.headers):len(f.headers)]
+		}
+		if hash {
+			f.hashes = append(f.hashes, f.offsets.hash(r.Key))
+		}
+	}
+}
+
 // keeps decides on a record of a data batch.
-func (f *cleanFilter) keeps(r *record.Record, expired bool) bool {
+func (f *cleanFilter) keeps(r *record.Record, key keyHash, expired bool) bool {
 	switch {
 	case r.Offset > f.offsets.latest:
 		return true
 	case r.Key == nil:
 		return false
 	}
-	if newest, found := f.offsets.get(r.Key); found && r.Offset < newest {
+	if newest, found := f.offsets.get(key); found && r.Offset < newest {
 		return false
 	}
 	return r.Value != nil || !expired
@@ -108,7 +126,8 @@ func (f *cleanFilter) isLastOfProducer(b record.Batch) bool {
 	return b.IsControl() && b.ProducerEpoch() == e.epoch
 }
 
-// rebuild is b with the records that stay. With stamp it gets a delete horizon.
+// rebuild is b with the records that stay, until the next batch. With stamp it gets a
+// delete horizon.
 func (f *cleanFilter) rebuild(b record.Batch, stamp bool) (record.Batch, error) {
 	f.bd.ResetLike(b)
 	if stamp {
@@ -119,5 +138,5 @@ func (f *cleanFilter) rebuild(b record.Batch, stamp bool) (record.Batch, error) 
 		f.bd.AppendAt(r.Offset, r.Timestamp, r.Key, r.Value, r.Headers)
 	}
 	f.bd.KeepLastOffset(b.LastOffset())
-	return f.bd.Build()
+	return f.bd.BuildInPlace()
 }

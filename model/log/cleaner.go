@@ -6,6 +6,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 // CleanParams says how a log is cleaned.
@@ -60,6 +61,18 @@ type Cleaning struct {
 	pos    int64      // in that segment, -1 if it was not begun
 	groups [][]*segment
 	into   *segment // that read is copied into; its files are .cleaned
+
+	keys []keyAt // of the batch at hand
+	// Memory of one read and of what stays of it, where the file system keeps neither.
+	copies      bool
+	readBuffer  []byte
+	writeBuffer []byte
+}
+
+// keyAt is a record's key and offset.
+type keyAt struct {
+	key    keyHash
+	offset kafka.Offset
 }
 
 // BeginCleaning begins to clean what p.Range says, which CleanRange has said just
@@ -73,6 +86,7 @@ func (l *Log) BeginCleaning(p CleanParams) *Cleaning {
 		offsets: &c.offsets, producers: &l.producers, upper: p.Range.Uncleanable,
 		now: p.Now, horizon: p.Now + kafka.TimestampMs(l.cfg.DeleteRetentionMs),
 	}
+	_, c.copies = l.active().file.(vfs.Copier)
 	c.filter.it.UseScratch(l.cfg.Scratch)
 	c.filter.bd.UseScratch(l.cfg.Scratch)
 	c.read = l.between(p.Range.FirstDirty, p.Range.Uncleanable)
@@ -192,9 +206,14 @@ func (c *Cleaning) enter(b record.Batch) (full bool, err error) {
 	}
 	if !b.IsControl() && !discard {
 		it := &c.filter.it
+		c.keys = c.keys[:0]
 		for it.Reset(b); it.Next(); {
-			r := it.Record()
-			if r.Key != nil && r.Offset >= c.p.Range.FirstDirty && !c.offsets.put(r.Key, r.Offset) {
+			if r := it.Record(); r.Key != nil && r.Offset >= c.p.Range.FirstDirty {
+				c.keys = append(c.keys, keyAt{c.offsets.hash(r.Key), r.Offset})
+			}
+		}
+		for i := range c.keys {
+			if !c.offsets.put(c.keys[i].key, c.keys[i].offset) {
 				return true, nil
 			}
 		}
@@ -215,12 +234,12 @@ func (c *Cleaning) chunk(s *segment) ([]byte, error) {
 	if left <= 0 {
 		return nil, nil
 	}
-	buf, err := s.file.ReadAt(c.pos, int(min(left, int64(max(c.p.ReadBytes, record.HeaderSize)))))
+	buf, err := c.readAt(s, int(min(left, int64(max(c.p.ReadBytes, record.HeaderSize)))))
 	if err != nil {
 		return nil, fmt.Errorf("log: clean %s: %w", s.file.Name(), err)
 	}
 	if size, err := record.PeekSize(buf); err == nil && size > len(buf) && int64(size) <= left {
-		if buf, err = s.file.ReadAt(c.pos, size); err != nil {
+		if buf, err = c.readAt(s, size); err != nil {
 			return nil, fmt.Errorf("log: clean %s: %w", s.file.Name(), err)
 		}
 	}
@@ -243,6 +262,19 @@ func (c *Cleaning) chunk(s *segment) ([]byte, error) {
 		return nil, c.corrupt(s, errShortFile)
 	}
 	return buf[:n:n], nil
+}
+
+// readAt reads n bytes at pos of s. They stay until the next read.
+func (c *Cleaning) readAt(s *segment, n int) ([]byte, error) {
+	f, copies := s.file.(vfs.Copier)
+	if !copies || !c.copies {
+		return s.file.ReadAt(c.pos, n)
+	}
+	if cap(c.readBuffer) < n {
+		c.readBuffer = make([]byte, n)
+	}
+	n, err := f.ReadInto(c.pos, c.readBuffer[:n])
+	return c.readBuffer[:n], err
 }
 
 // corrupt is the error of a batch at pos or behind it that cannot be read.
@@ -329,14 +361,25 @@ func (c *Cleaning) retain(s *segment, chunk []byte) ([]byte, error) {
 			continue
 		}
 		if kept == nil {
-			kept = append(make([]byte, 0, len(chunk)), chunk[:whole]...)
+			kept = append(c.room(len(chunk)), chunk[:whole]...)
 		}
 		kept = append(kept, out...)
 	}
 	if kept == nil {
 		return chunk, nil
 	}
+	if c.copies {
+		c.writeBuffer = kept
+	}
 	return kept, nil
+}
+
+// room is empty memory for n bytes and more.
+func (c *Cleaning) room(n int) []byte {
+	if c.copies && cap(c.writeBuffer) >= n {
+		return c.writeBuffer[:0]
+	}
+	return make([]byte, 0, n)
 }
 
 // write appends what stayed of a chunk.

@@ -24,12 +24,17 @@ type offsetMap struct {
 	seed  uint64
 	// latest is the last offset that the map accounts for, -1 at first.
 	latest kafka.Offset
+
+	fetched kafka.Offset // keeps the loads of hash; without meaning
 }
 
 type offsetSlot struct {
-	hi, lo uint64
-	next   kafka.Offset // the offset + 1; 0 is an empty slot
+	keyHash
+	next kafka.Offset // the offset + 1; 0 is an empty slot
 }
+
+// keyHash are the 128 bits that a key is known by.
+type keyHash struct{ hi, lo uint64 }
 
 // defaultLoadFactor is log.cleaner.io.buffer.load.factor, in millionths.
 const defaultLoadFactor = 900_000
@@ -49,34 +54,42 @@ func newOffsetMap(bytes, factor int64, seed uint64) offsetMap {
 
 // put enters the offset of a key, which is above all offsets before. It is false if
 // the map is full: then nothing is entered, known key or not.
-func (m *offsetMap) put(key []byte, offset kafka.Offset) bool {
+func (m *offsetMap) put(key keyHash, offset kafka.Offset) bool {
 	if m.n >= m.limit {
 		return false
 	}
-	hi, lo := hash128(m.seed, key)
-	s := m.find(hi, lo)
+	s := m.find(key)
 	if s.next == 0 {
 		if m.n++; 4*m.n > 3*len(m.slots) {
 			m.grow()
-			s = m.find(hi, lo)
+			s = m.find(key)
 		}
-		s.hi, s.lo = hi, lo
+		s.keyHash = key
 	}
 	s.next, m.latest = offset+1, offset
 	return true
 }
 
 // get is the highest offset of a key.
-func (m *offsetMap) get(key []byte) (offset kafka.Offset, found bool) {
-	s := m.find(hash128(m.seed, key))
+func (m *offsetMap) get(key keyHash) (offset kafka.Offset, found bool) {
+	s := m.find(key)
 	return s.next - 1, s.next != 0
 }
 
+// hash is what the map knows a key by. It fetches the key's place in the map, which
+// is rarely in the processor's cache: who hashes several keys before using the first
+// waits for all places at once.
+func (m *offsetMap) hash(key []byte) (h keyHash) {
+	h.hi, h.lo = hash128(m.seed, key)
+	m.fetched += m.slots[h.lo&uint64(len(m.slots)-1)].next
+	return h
+}
+
 // find is the slot of a hash, or the empty one where it would be.
-func (m *offsetMap) find(hi, lo uint64) *offsetSlot {
+func (m *offsetMap) find(key keyHash) *offsetSlot {
 	mask := uint64(len(m.slots) - 1)
-	for i := lo & mask; ; i = (i + 1) & mask {
-		if s := &m.slots[i]; s.next == 0 || s.hi == hi && s.lo == lo {
+	for i := key.lo & mask; ; i = (i + 1) & mask {
+		if s := &m.slots[i]; s.next == 0 || s.keyHash == key {
 			return s
 		}
 	}
@@ -87,7 +100,7 @@ func (m *offsetMap) grow() {
 	m.slots = make([]offsetSlot, 2*len(old))
 	for i := range old {
 		if o := &old[i]; o.next != 0 {
-			*m.find(o.hi, o.lo) = *o
+			*m.find(o.keyHash) = *o
 		}
 	}
 }

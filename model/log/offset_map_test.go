@@ -33,11 +33,11 @@ func TestOffsetMapHoldsWhatKafkasDoes(t *testing.T) {
 	equal(t, "keys of two threads", offsetMapLimit(64<<20, 0), 2_516_581)
 	m := newOffsetMap(24*10, 0, 1)
 	for i := range 9 {
-		equal(t, "put", m.put([]byte{byte(i)}, kafka.Offset(i)), true)
+		equal(t, "put", m.put(m.hash([]byte{byte(i)}), kafka.Offset(i)), true)
 	}
-	equal(t, "a tenth key", m.put([]byte{9}, 9), false)
-	equal(t, "a known key", m.put([]byte{0}, 10), false)
-	o, found := m.get([]byte{0})
+	equal(t, "a tenth key", m.put(m.hash([]byte{9}), 9), false)
+	equal(t, "a known key", m.put(m.hash([]byte{0}), 10), false)
+	o, found := m.get(m.hash([]byte{0}))
 	equal(t, "offset", o, 0)
 	equal(t, "found", found, true)
 	equal(t, "latest", m.latest, 8)
@@ -50,7 +50,7 @@ func TestOffsetMapAgreesWithAMap(t *testing.T) {
 	want := map[string]kafka.Offset{}
 	offset := kafka.Offset(0)
 	enter := func(key []byte) {
-		if !m.put(key, offset) {
+		if !m.put(m.hash(key), offset) {
 			t.Fatal("full")
 		}
 		want[string(key)] = offset
@@ -64,11 +64,11 @@ func TestOffsetMapAgreesWithAMap(t *testing.T) {
 	}
 	equal(t, "keys", m.n, len(want))
 	for key, o := range want {
-		if got, found := m.get([]byte(key)); !found || got != o {
+		if got, found := m.get(m.hash([]byte(key))); !found || got != o {
 			t.Fatalf("%x: %d %v, want %d", key, got, found, o)
 		}
 	}
-	if _, found := m.get([]byte("not there")); found {
+	if _, found := m.get(m.hash([]byte("not there"))); found {
 		t.Error("a key that was never put")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/vfs"
 )
 
 const (
@@ -29,6 +30,7 @@ type recovery struct {
 	pos     int64
 	indexed int64  // position of the last index entry, 0 before the first
 	chunk   []byte // of the file, from pos on
+	buffer  []byte // memory of chunk, where the file can read into it
 }
 
 // beginRecovery empties the indexes of s. producers is the state at its beginning.
@@ -76,16 +78,21 @@ func (r *recovery) next() (record.Batch, error) {
 	if left < headSize {
 		return nil, nil
 	}
-	if err := r.fill(headSize, headSize); err != nil {
+	want := headSize
+	_, copies := r.seg.file.(vfs.Copier)
+	if copies {
+		want = int(min(recoveryRead, left))
+	}
+	if err := r.fill(headSize, want); err != nil {
 		return nil, err
 	}
 	size, err := record.PeekSize(r.chunk)
 	if err != nil || int64(size) > left {
 		return nil, nil
 	}
-	want := size
-	if size < largeBatch {
-		want = int(min(recoveryRead, left))
+	want = size
+	if size < largeBatch || copies {
+		want = int(min(int64(max(recoveryRead, size)), left))
 	}
 	if err := r.fill(size, want); err != nil {
 		return nil, err
@@ -102,7 +109,7 @@ func (r *recovery) fill(n, want int) error {
 	if len(r.chunk) >= n {
 		return nil
 	}
-	b, err := r.seg.file.ReadAt(r.pos, want)
+	b, err := r.read(want)
 	if err != nil {
 		return fmt.Errorf("log: recover %s: %w", r.seg.file.Name(), err)
 	}
@@ -111,6 +118,19 @@ func (r *recovery) fill(n, want int) error {
 	}
 	r.chunk = b
 	return nil
+}
+
+// read is what the file has at pos, of n bytes. It stays until the next read.
+func (r *recovery) read(n int) ([]byte, error) {
+	f, ok := r.seg.file.(vfs.Copier)
+	if !ok {
+		return r.seg.file.ReadAt(r.pos, n)
+	}
+	if cap(r.buffer) < n {
+		r.buffer = make([]byte, n)
+	}
+	n, err := f.ReadInto(r.pos, r.buffer[:n])
+	return r.buffer[:n], err
 }
 
 func (r *recovery) accept(p *place, b record.Batch, epochs *epochCache) error {
