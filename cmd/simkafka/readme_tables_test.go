@@ -11,6 +11,7 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/invariant"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/report"
 	"github.com/simkafka/simkafka/scenarios"
 )
@@ -19,6 +20,9 @@ import (
 var generators = map[string]func() string{
 	"scenarios":  readmeScenarios,
 	"faults":     readmeFaults,
+	"fault-ids":  readmeFaultIDs,
+	"generators": readmeGenerators,
+	"bugs":       readmeBugs,
 	"kinds":      readmeKinds,
 	"failpoints": readmeFailpoints,
 	"metrics":    readmeMetrics,
@@ -68,6 +72,34 @@ func readmeFaults() string {
 		rows = append(rows, []string{code(k.Word), k.Summary, code(k.Example)})
 	}
 	return markdown([]string{"fault", "what it does", "for example"}, rows)
+}
+
+func readmeFaultIDs() string {
+	var rows [][]string
+	for _, r := range faults.Rows {
+		rows = append(rows, []string{r.ID, r.Name, r.How, r.Why})
+	}
+	return markdown([]string{"id", "fault", "scenario words", "remark"}, rows)
+}
+
+func readmeGenerators() string {
+	var rows [][]string
+	for _, g := range scenarios.Generators {
+		rows = append(rows, []string{code(g.Name), g.Summary})
+	}
+	return markdown([]string{"generator", "what it draws"}, rows)
+}
+
+func readmeBugs() string {
+	var rows [][]string
+	for _, b := range quirk.All() {
+		with := ""
+		if b.Masked {
+			with = " (with " + quirk.Of(b.With...).String() + ")"
+		}
+		rows = append(rows, []string{b.Key, b.Versions, b.Title + with, code(b.Invariant)})
+	}
+	return markdown([]string{"bug", "versions", "what goes wrong", "fails"}, rows)
 }
 
 func readmeKinds() string { return codes(event.Kinds()) }
