@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -240,7 +241,11 @@ func (l *loader) serverProperties(n *yaml.Node) {
 	}
 	data, err := l.open(path)
 	if err != nil {
-		l.errorAt(n, "server_properties: %v", cleanPathError(err))
+		l.errorAt(n, "server_properties: %s: %v", path, cleanPathError(err))
+		return
+	}
+	if len(data) > maxFile || bytes.IndexByte(data, 0) >= 0 {
+		l.errorAt(n, "server_properties: %s is no text of at most %d bytes", path, maxFile)
 		return
 	}
 	entries, errs := config.ParseProperties(string(data))
@@ -252,6 +257,9 @@ func (l *loader) serverProperties(n *yaml.Node) {
 	for _, e := range entries {
 		if !honoured[e.Key] || noEffect[e.Key] != "" {
 			l.spec.NotModelled = append(l.spec.NotModelled, e.Setting)
+			if e.Key == "process.roles" {
+				l.warnAt(n, "%s is that of a KRaft broker (process.roles); the run has ZooKeeper and its controller", path)
+			}
 			continue
 		}
 		take = append(take, e.Setting)

@@ -61,6 +61,9 @@ func (a *app) lint(args []string, asJSON bool) error {
 			for _, w := range spec.Warnings {
 				all = append(all, warning(w))
 			}
+			for _, s := range spec.NotModelled {
+				all = append(all, finding{File: src.file, Line: 1, Col: 1, Message: "not modelled: " + s.Key + "=" + s.Value, Severity: "note"})
+			}
 			if !asJSON {
 				a.good(src, spec)
 			}

@@ -49,7 +49,7 @@ func (c *Cluster) openBrokers(o *opens) {
 	for _, b := range c.brokers {
 		switch {
 		case c.k.State(b.id) != kernel.Running:
-			o.add("%s is down", b.name)
+			o.add("%s is down: %s", b.name, c.view.ends[b.name])
 		case b.process.State() != broker.Running:
 			o.add("%s is %s", b.name, b.process.State())
 		case b.process.Controller().IsActive():

@@ -14,6 +14,7 @@ type authority struct {
 	order      []kafka.TopicPartition // sorted
 	controller kafka.NodeID
 	epoch      kafka.ControllerEpoch
+	ends       map[string]string // why a process ended last, by actor
 }
 
 type partitionView struct {
@@ -29,11 +30,20 @@ func (a *authority) observe(e *event.Event) {
 	case event.PartitionChanged:
 		p := a.at(e.TP)
 		p.leader, p.isr = e.Leader, e.ISR
+	case event.NodeCrashed, event.NodeStopped:
+		a.ended(e.Actor, e.Text)
 	case event.ControllerElected:
 		if e.ControllerEpoch >= a.epoch {
 			a.controller, a.epoch = e.Node, e.ControllerEpoch
 		}
 	}
+}
+
+func (a *authority) ended(actor, why string) {
+	if a.ends == nil {
+		a.ends = make(map[string]string)
+	}
+	a.ends[actor] = why
 }
 
 func (a *authority) at(tp kafka.TopicPartition) *partitionView {
