@@ -64,7 +64,7 @@ func (c *keepsLatest) began(p *partition, r *replica, e *event.Event) {
 		c.violate(p, "%s cleans up to offset %d; its active segment begins at %d", nodeName(r.node), e.Offset, list[len(list)-1].base)
 	}
 	lag := p.topic.Compact.MinLag
-	sent, found := p.acks.newest(e.Base, e.Offset)
+	sent, found := p.newest(&replica{}, e.Base, e.Offset)
 	if lag <= 0 || !found || e.Time-sent > lag-2*kafka.Millisecond {
 		return
 	}

@@ -222,15 +222,28 @@ func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired boo
 	return last, p.start > 0 && n <= last
 }
 
-// newest is when the last of the acknowledged records at [from, to) was sent; found is
-// false if no such acknowledgement is remembered.
-func (l *ledger) newest(from, to kafka.Offset) (created kafka.Nanos, found bool) {
-	for i := range l.ring {
-		if a := &l.ring[i]; a.base >= from && a.base < to {
-			created, found = max(created, a.created), true
+// newest is when the last of the acknowledged records at [from, to) that r must still
+// have had was sent; found is false if no such acknowledgement is remembered.
+func (p *partition) newest(r *replica, from, to kafka.Offset) (created kafka.Nanos, found bool) {
+	for i := range p.acks.ring {
+		a := &p.acks.ring[i]
+		if a.base >= from && a.base < to && (!found || a.created > created) && p.stays(r, a) {
+			created, found = a.created, true
 		}
 	}
 	return created, found
+}
+
+// stays reports whether r's cleaner must have left a record of an acknowledged batch.
+func (p *partition) stays(r *replica, a *ack) (stays bool) {
+	if p.keys == nil || a.base >= r.clean.bound {
+		return true
+	}
+	p.committed.each(a.base, a.last()+1, func(x *rec) {
+		how, _ := p.absent(x, &r.clean, false)
+		stays = stays || how == unexplained
+	})
+	return stays
 }
 
 // clockFault recognises a fault that moves a clock.

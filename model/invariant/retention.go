@@ -106,7 +106,7 @@ func (c *retained) deleted(p *partition, r *replica, e *event.Event) {
 // byTime: the newest record is as old as retention.ms says, by when it was sent. Clocks
 // tick in ms.
 func (c *retained) byTime(p *partition, r *replica, e *event.Event, upper kafka.Offset, limit int64) {
-	sent, found := p.acks.newest(e.Base, upper)
+	sent, found := p.newest(r, e.Base, upper)
 	if limit >= 0 && (!found || e.Time-sent > kafka.Millis(limit)-2*kafka.Millisecond) {
 		return
 	}
