@@ -17,6 +17,8 @@ type ConsumerConfig struct {
 	// by auto.offset.reset, after a restart too: without a group nothing remembers
 	// where an earlier life was.
 	StartOffsets []StartOffset
+	// Checked is what the brokers know of the batches in their logs; may be nil.
+	Checked *record.Checked
 }
 
 // Consumer is a consumer process with assigned partitions. It exits with a reason
@@ -30,6 +32,7 @@ type Consumer struct {
 // NewConsumer makes a consumer that has not booted.
 func NewConsumer(cfg ConsumerConfig) *Consumer {
 	c := &Consumer{reader: newReader(cfg.Consumer, cfg.Bootstrap, cfg.Assignment, cfg.StartOffsets)}
+	c.checked = cfg.Checked
 	c.sink = c
 	return c
 }

@@ -232,7 +232,7 @@ func (r *reader) consume(in *step.Input, out *step.Effects, a *assigned, data []
 			return
 		}
 		if err == nil && r.cfg.CheckCRCs {
-			err = b.Check()
+			err = r.checked.Check(b)
 		}
 		if err != nil {
 			r.raise("fetch of " + a.tp.String() + ": " + err.Error())

@@ -32,6 +32,7 @@ type Assignment struct {
 type reader struct {
 	cfg     *config.Consumer
 	policy  config.ResetPolicy
+	checked *record.Checked // of the brokers that it reads from; may be nil
 	network network
 	wake    netclient.Alarm
 	topics  []readTopic

@@ -102,7 +102,7 @@ func (l *Log) AppendAsFollower(buf []byte, now kafka.TimestampMs) (AppendInfo, e
 	if err := l.usable(); err != nil {
 		return AppendInfo{}, err
 	}
-	bounds, err := record.CheckFollower(buf)
+	bounds, err := record.CheckFollower(buf, l.cfg.checked())
 	if err != nil {
 		return AppendInfo{}, err
 	}

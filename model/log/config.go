@@ -89,6 +89,14 @@ func DefaultConfig() Config {
 	}
 }
 
+// checked is what is known of batches that other logs have written.
+func (c *Config) checked() *record.Checked {
+	if c.Scratch == nil {
+		return nil
+	}
+	return c.Scratch.Checked
+}
+
 // limits is what the validation of a produced batch reads.
 func (c *Config) limits() *record.Limits {
 	return &record.Limits{

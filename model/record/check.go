@@ -135,8 +135,8 @@ type Bounds struct {
 // bytes as they are: every CRC, and that last offsets strictly increase (storage
 // 1.8). Neither sizes nor records are looked at. The error is a *CorruptError or
 // ErrOffsetsOutOfOrder; of an empty or incomplete buffer the Bounds have no
-// batches.
-func CheckFollower(buf []byte) (Bounds, error) {
+// batches. checked may be nil.
+func CheckFollower(buf []byte, checked *Checked) (Bounds, error) {
 	s := Bounds{
 		FirstOffset: kafka.NoOffset, LastOffset: kafka.NoOffset, LastEpoch: kafka.NoLeaderEpoch,
 		MaxTimestamp: kafka.NoTimestamp, OffsetOfMaxTimestamp: kafka.NoOffset,
@@ -148,7 +148,7 @@ func CheckFollower(buf []byte) (Bounds, error) {
 			break
 		}
 		if err == nil {
-			err = b.Check()
+			err = checked.Check(b)
 		}
 		if err != nil {
 			return s, err

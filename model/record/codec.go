@@ -75,6 +75,9 @@ func (e *DecompressError) Unwrap() error { return e.Err }
 // encoder has some MiB). One thread may share one among all its builders, logs
 // and consumers. The zero value is ready.
 type Scratch struct {
+	// Checked may be shared with other threads' scratch no more than the rest.
+	Checked *Checked
+
 	packed []byte // the last compressed record area
 	plain  []byte // the last decompressed record area
 	block  []byte

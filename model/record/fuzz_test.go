@@ -54,7 +54,7 @@ func FuzzNext(f *testing.F) {
 			}
 			total, rest = total+len(b), r
 		}
-		if s, err := CheckFollower(data); err == nil && s.Size != total {
+		if s, err := CheckFollower(data, nil); err == nil && s.Size != total {
 			t.Fatalf("CheckFollower counts %d bytes of %d", s.Size, total)
 		}
 	})
@@ -106,7 +106,7 @@ func FuzzValidate(f *testing.F) {
 				}
 				continue
 			}
-			if s, err := CheckFollower(out); err != nil || s.FirstOffset != 1000 || s.LastEpoch != 3 || s.Batches != 1 {
+			if s, err := CheckFollower(out, nil); err != nil || s.FirstOffset != 1000 || s.LastEpoch != 3 || s.Batches != 1 {
 				t.Fatalf("a follower refuses it: %v %+v", err, s)
 			}
 			records, err := out.Records(nil)

@@ -219,23 +219,23 @@ func TestFollowerChecksCRCAndOrderOnly(t *testing.T) {
 	for _, v := range []string{vectorR1, vectorR2, vectorS1, vectorS6} {
 		all = append(all, unhex(v)...)
 	}
-	got, err := CheckFollower(append(bytes.Clone(all), all[:70]...))
+	got, err := CheckFollower(append(bytes.Clone(all), all[:70]...), nil)
 	want := Bounds{Size: len(all), Batches: 4, FirstOffset: 0, LastOffset: 24, LastEpoch: 3, MaxTimestamp: 1743629610140, OffsetOfMaxTimestamp: 1}
 	if err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
-	if got, err := CheckFollower(append(unhex(vectorR2), unhex(vectorR1)...)); err != ErrOffsetsOutOfOrder {
+	if got, err := CheckFollower(append(unhex(vectorR2), unhex(vectorR1)...), nil); err != ErrOffsetsOutOfOrder {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := CheckFollower(append(unhex(vectorR1), unhex(vectorR1)...)); err != ErrOffsetsOutOfOrder {
+	if _, err := CheckFollower(append(unhex(vectorR1), unhex(vectorR1)...), nil); err != ErrOffsetsOutOfOrder {
 		t.Errorf("the same batch twice: %v", err)
 	}
 	all[len(all)-1] ^= 1
 	var corrupt *CorruptError
-	if _, err := CheckFollower(all); !errors.As(err, &corrupt) {
+	if _, err := CheckFollower(all, nil); !errors.As(err, &corrupt) {
 		t.Errorf("wrong CRC: %v", err)
 	}
-	if got, err := CheckFollower(nil); got.Batches != 0 || got.LastOffset != kafka.NoOffset || err != nil {
+	if got, err := CheckFollower(nil, nil); got.Batches != 0 || got.LastOffset != kafka.NoOffset || err != nil {
 		t.Errorf("empty: %+v %v", got, err)
 	}
 }

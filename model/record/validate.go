@@ -241,6 +241,9 @@ func (c *recordCheck) inPlace(base kafka.Offset, epoch kafka.LeaderEpoch) (Batch
 		c.maxTimestamp = c.now
 	}
 	out.setTimestamps(c.limits.TimestampType, c.maxTimestamp)
+	if s := c.limits.Scratch; s != nil {
+		s.Checked.remember(out)
+	}
 	return out, Verdict{}
 }
 

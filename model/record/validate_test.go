@@ -380,7 +380,7 @@ func BenchmarkCheckFollower16KiB(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(plain)))
 	for b.Loop() {
-		if _, err := CheckFollower(plain); err != nil {
+		if _, err := CheckFollower(plain, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
