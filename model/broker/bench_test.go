@@ -118,8 +118,13 @@ func BenchmarkIdleLongPoll(b *testing.B) {
 	for b.Loop() {
 		s.request(fetch)
 		op := h.fetches.first.fetch
-		s.in.Kind, s.in.Lane, s.in.Timer, s.in.Arg, s.in.Ref = step.Timer, laneExpiration, timerFetch, op.life, op
-		s.out.Timers.Release(op.timer)
+		s.in.Kind, s.in.Lane, s.in.Timer, s.in.Now = step.Timer, laneExpiration, timerFetch, op.limit.at
+		for i := range s.out.Ops {
+			if set := &s.out.Ops[i]; set.Kind == step.OpSetTimer {
+				s.in.Arg = set.Arg
+				s.out.Timers.Release(set.TimerRef)
+			}
+		}
 		s.out.Reset()
 		if err := s.b.Step(&s.in, s.out); err != nil {
 			b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/netclient"
+	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/replica"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/vfs"
@@ -24,6 +25,9 @@ type Params struct {
 	ZooKeeper []step.Addr
 	// ClusterID is proposed for /cluster/id if that is not there yet.
 	ClusterID string
+	// Checked may be shared with all brokers and consumers of a simulation; nil: each
+	// reader computes every checksum.
+	Checked *record.Checked
 }
 
 // State is where the process is in its life (BrokerState).
@@ -100,6 +104,8 @@ func New(p Params) *Broker {
 	b.controller = zkcontroller.New(b.cfg, b.zk, laneZK, timersController)
 	b.env = replica.Env{Node: b.cfg.NodeID, Config: b.cfg, Cluster: cluster{b}, Watcher: b}
 	b.topics.init(b.cfg)
+	b.topics.scratch.Checked = p.Checked
+	b.waiting.init()
 	b.logs = log.NewDirectories(p.FS, DataDirs(p.DataDir, p.Config.LogDirs), b.topics.logConfig, b.segmentJitter, b.dirFailed)
 	b.session.epoch = unknownEpoch
 	if b.cfg.Profile.AlterPartition {

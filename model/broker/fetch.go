@@ -33,12 +33,11 @@ const (
 type fetchOp struct {
 	from     caller
 	req      *kmsg.FetchRequest // still the last one when it is answered
-	life     int64              // grows with each answer
 	replica  kafka.NodeID
 	minBytes int64
 	maxBytes int64
 	parts    []fetchPart
-	timer    step.TimerRef
+	limit    deadline
 	open     bool // not answered
 	answer   *fetchAnswer
 }
@@ -95,7 +94,8 @@ func (b *Broker) handleFetch(in *step.Input, out *step.Effects, from caller, req
 			part.h.fetches.add(&part.parked)
 		}
 	}
-	op.timer = out.SetTimer(laneExpiration, in.Now+kafka.Nanos(req.MaxWaitMillis)*kafka.Millisecond, timerFetch, op.life, op)
+	op.limit.fetch = op
+	b.waiting.fetchLimits.add(out, &op.limit, in.Now+kafka.Nanos(req.MaxWaitMillis)*kafka.Millisecond)
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (op *fetchOp) isDoneBy(part *fetchPart) bool {
 // completeFetch answers a parked fetch with what it reads now.
 func (b *Broker) completeFetch(in *step.Input, out *step.Effects, op *fetchOp) error {
 	b.waiting.parkedFetches--
-	out.CancelTimer(&op.timer)
+	op.limit.remove()
 	for i := range op.parts {
 		op.parts[i].parked.remove()
 	}
@@ -280,7 +280,6 @@ func (b *Broker) completeFetch(in *step.Input, out *step.Effects, op *fetchOp) e
 func (b *Broker) answerFetch(out *step.Effects, op *fetchOp) {
 	op.from.answer(out, b.fetchResponse(op))
 	op.open = false
-	op.life++
 }
 
 // fetchAnswer is a response with its memory. It is used again when the connection's

@@ -40,7 +40,7 @@ const (
 	timerShutdownNet
 	timerAlter
 	timerAlterNet
-	timerProduce  // Ref: a parked produce has waited long enough
+	timerProduce  // a parked produce may have waited long enough
 	timerFetch    // the same for a fetch
 	timerCreation // the same for a topic creation
 	timerDeletion // the same for a deletion of records

@@ -25,10 +25,9 @@ type produceOp struct {
 	from    caller
 	req     *kmsg.ProduceRequest
 	acks    int8
-	life    int64 // grows with each use of the record
-	pending int   // parts without an outcome
+	pending int // parts without an outcome
 	parts   []producePart
-	timer   step.TimerRef
+	limit   deadline
 }
 
 // producePart is one partition of it.
@@ -60,7 +59,6 @@ func (b *Broker) takeProduce(req *kmsg.ProduceRequest, from caller) *produceOp {
 }
 
 func (b *Broker) giveProduce(op *produceOp) {
-	op.life++
 	op.req = nil
 	clear(op.parts)
 	b.waiting.produces = append(b.waiting.produces, op)
@@ -146,7 +144,8 @@ func (b *Broker) appended(in *step.Input, out *step.Effects, op *produceOp) {
 		}
 	}
 	wait := kafka.Nanos(max(op.req.TimeoutMillis, 0)) * kafka.Millisecond
-	op.timer = out.SetTimer(laneExpiration, in.Now+wait, timerProduce, op.life, op)
+	op.limit.produce = op
+	b.waiting.produceLimits.add(out, &op.limit, in.Now+wait)
 }
 
 // isDone looks at every partition without an outcome and reports whether all have
@@ -183,7 +182,7 @@ func (b *Broker) completeProduce(in *step.Input, out *step.Effects, op *produceO
 	}
 	if parked {
 		b.waiting.parkedProduces--
-		out.CancelTimer(&op.timer)
+		op.limit.remove()
 	}
 	if op.acks == 0 {
 		op.answerNone(out)

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/netclient"
 	"github.com/simkafka/simkafka/model/replica"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -13,6 +15,8 @@ type purgatory struct {
 	fetches        []*fetchOp   // by connection; nil for one that never fetched or is gone
 	parkedProduces int
 	parkedFetches  int
+	produceLimits  deadlines
+	fetchLimits    deadlines
 	deletions      []*deletion // parked, oldest first
 }
 
@@ -34,6 +38,81 @@ func (p *purgatory) forget(conn step.ConnID) {
 	if int(conn) < len(p.fetches) {
 		p.fetches[conn] = nil
 	}
+}
+
+// deadlines are the parked requests of one kind by when they have waited long
+// enough, soonest first (SystemTimer and ExpiredOperationReaper). Most of them are
+// completed before, so that one alarm serves all.
+type deadlines struct {
+	first, last *deadline
+	alarm       netclient.Alarm
+}
+
+// deadline is one request's place among them.
+type deadline struct {
+	at             kafka.Nanos
+	list           *deadlines
+	previous, next *deadline
+	produce        *produceOp // one of the two
+	fetch          *fetchOp
+}
+
+func (p *purgatory) init() {
+	p.produceLimits.alarm = netclient.Alarm{Lane: laneExpiration, Kind: timerProduce}
+	p.fetchLimits.alarm = netclient.Alarm{Lane: laneExpiration, Kind: timerFetch}
+}
+
+// add enters d, which is on no list. It looks for the place from the end: most
+// requests wait equally long.
+func (l *deadlines) add(out *step.Effects, d *deadline, at kafka.Nanos) {
+	before := l.last
+	for before != nil && before.at > at {
+		before = before.previous
+	}
+	d.at, d.list, d.previous = at, l, before
+	if before != nil {
+		d.next, before.next = before.next, d
+	} else {
+		d.next, l.first = l.first, d
+	}
+	if d.next != nil {
+		d.next.previous = d
+	} else {
+		l.last = d
+	}
+	l.alarm.Set(out, at)
+}
+
+// remove takes d off its list; one that is on none stays as it is.
+func (d *deadline) remove() {
+	l := d.list
+	if l == nil {
+		return
+	}
+	if d.previous != nil {
+		d.previous.next = d.next
+	} else {
+		l.first = d.next
+	}
+	if d.next != nil {
+		d.next.previous = d.previous
+	} else {
+		l.last = d.previous
+	}
+	d.list, d.previous, d.next = nil, nil, nil
+}
+
+// due is the first whose time has come, nil if there is none; the alarm is then set
+// for the next.
+func (l *deadlines) due(out *step.Effects, now kafka.Nanos) *deadline {
+	switch {
+	case l.first == nil:
+		return nil
+	case l.first.at <= now:
+		return l.first
+	}
+	l.alarm.Set(out, l.first.at)
+	return nil
 }
 
 // watchers are the parked requests of one kind on one partition, oldest first.
@@ -118,14 +197,22 @@ func (b *Broker) expirationLane(in *step.Input, out *step.Effects) error {
 	}
 	switch in.Timer {
 	case timerProduce:
-		if op := in.Ref.(*produceOp); op.life == in.Arg {
-			op.timer = step.TimerRef{}
-			b.completeProduce(in, out, op)
+		l := &b.waiting.produceLimits
+		if !l.alarm.Fired(in) {
+			return nil
+		}
+		for d := l.due(out, in.Now); d != nil; d = l.due(out, in.Now) {
+			b.completeProduce(in, out, d.produce)
 		}
 	case timerFetch:
-		if op := in.Ref.(*fetchOp); op.life == in.Arg {
-			op.timer = step.TimerRef{}
-			return b.completeFetch(in, out, op)
+		l := &b.waiting.fetchLimits
+		if !l.alarm.Fired(in) {
+			return nil
+		}
+		for d := l.due(out, in.Now); d != nil; d = l.due(out, in.Now) {
+			if err := b.completeFetch(in, out, d.fetch); err != nil {
+				return err
+			}
 		}
 	case timerDeletion:
 		d := in.Ref.(*deletion)

@@ -148,10 +148,14 @@ func (a *accumulator) settle(b *batch) {
 	a.records -= int64(b.count)
 }
 
+// spareBuilders is how many builders are kept: after an outage there are many, each
+// with up to batch.size bytes.
+const spareBuilders = 8
+
 // recycle takes back a batch that nothing in the producer refers to any more. Its
 // bytes are used again if no request that carries them can still be on its way.
 func (a *accumulator) recycle(b *batch) {
-	if b.data == nil || b.returned {
+	if (b.data == nil || b.returned) && len(a.builders) < spareBuilders {
 		a.builders = append(a.builders, b.builder)
 	}
 	*b = batch{}

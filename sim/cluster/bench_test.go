@@ -11,6 +11,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/scenarios"
 )
 
 // The loads C0, W1, W2 and C1 are built-in scenarios. Time is CPU time of the
@@ -37,7 +38,10 @@ type ran struct {
 
 // measured runs a built-in scenario.
 func measured(b testing.TB, name string, opts Options) ran {
-	s := builtin(b, name)
+	return measuredSpec(b, builtin(b, name), opts)
+}
+
+func measuredSpec(b testing.TB, s *scenarios.Spec, opts Options) ran {
 	start := cpuTime()
 	c, err := New(s, opts)
 	if err != nil {
@@ -84,7 +88,7 @@ func load(b *testing.B, name string, valid ...func(*testing.B, ran)) {
 	b.ReportMetric(1e9*cpu.Seconds()/dispatched, "cpu-ns/event")
 	b.ReportMetric(simulated/cpu.Seconds(), "sim-s/cpu-s")
 	b.ReportMetric(3600*runs/cpu.Seconds(), "seeds/cpu-h")
-	b.ReportMetric(peakMiB(b), "peak-MiB")
+	b.ReportMetric(statusMiB(b, "VmHWM:"), "peak-MiB")
 }
 
 // validC1 is the rule by which a C1 run counts: of what was meant to be sent 99 % is
@@ -154,14 +158,37 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMiB is the most memory that this process has held, pages of its executable
-// included; 0 where the system does not tell.
-func peakMiB(b *testing.B) float64 {
+// PA12: the most memory that one run takes, and how much of it is pages of the
+// executable, which processes share. It counts for a process that does nothing else:
+// -bench 'Memory/^w1$' -benchtime 1x.
+func BenchmarkMemory(b *testing.B) {
+	for _, x := range []struct {
+		name, scenario string
+		duration       kafka.Nanos
+	}{{"w1", "w1", 0}, {"c1", "c1", 0}, {"c1-hour", "c1", kafka.Hour}} {
+		b.Run(x.name, func(b *testing.B) {
+			for b.Loop() {
+				s := builtin(b, x.scenario)
+				s.Duration = max(s.Duration, x.duration)
+				if r := measuredSpec(b, s, Options{Seed: 1}); r.Verdict != outcome.Pass {
+					b.Fatal(r.Why)
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(statusMiB(b, "VmHWM:"), "peak-MiB")
+			b.ReportMetric(statusMiB(b, "RssFile:"), "executable-MiB")
+		})
+	}
+}
+
+// statusMiB is a figure of this process's memory; VmHWM is the most that it has held,
+// pages of its executable included. 0 where the system does not tell.
+func statusMiB(b *testing.B, name string) float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	_, rest, _ := strings.Cut(string(status), name)
 	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
 	if err != nil {
 		b.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/simkafka/simkafka/model/invariant"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/zookeeper"
 	"github.com/simkafka/simkafka/scenarios"
@@ -72,6 +73,7 @@ type Cluster struct {
 	admin     *client.Admin
 	names     map[string]*host
 
+	checked record.Checked // checksums that need not be computed again
 	view    authority
 	plan    *plan
 	suite   *invariant.Suite

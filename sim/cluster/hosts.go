@@ -170,7 +170,7 @@ func diskCosts(h *scenarios.Hardware) simdisk.Profile {
 func (c *Cluster) bootBroker(h *brokerHost) {
 	h.process = broker.New(broker.Params{
 		Config: h.cfg, FS: h.disk.Disk, DataDir: dataDir, ClusterID: clusterID,
-		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(),
+		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(), Checked: &c.checked,
 	})
 	c.k.Boot(h.id, h.process, h.disk)
 	if h.disk.registry != nil {
@@ -255,7 +255,7 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 		if h.process != nil {
 			from = h.process.Positions() // what an application that stores its offsets would know
 		}
-		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from,
+		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from, Checked: &c.checked,
 			Assignment: client.Assignment{Topics: s.Topics, Index: n, Members: max(s.Count, 1)}})
 		c.k.Boot(h.id, h.process, nil)
 	}

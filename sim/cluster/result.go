@@ -90,9 +90,14 @@ func violates(r *outcome.Result, name string) bool {
 
 // toolConsumer is the configuration of the reader that reads everything back.
 func (c *Cluster) toolConsumer() *config.Consumer {
-	cfg, errs := config.NewConsumer(c.profile, []config.Setting{{Key: "auto.offset.reset", Value: "earliest"}})
+	cfg, errs := config.NewConsumer(c.profile, []config.Setting{
+		{Key: "auto.offset.reset", Value: "earliest"},
+		// A broker copies what is not in one piece: reading all logs back must not double
+		// the memory of the run.
+		{Key: "max.partition.fetch.bytes", Value: "65536"},
+	})
 	if len(errs) > 0 {
-		panic(errs[0]) // the setting above is valid
+		panic(errs[0]) // the settings above are valid
 	}
 	return cfg
 }

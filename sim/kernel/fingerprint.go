@@ -66,14 +66,17 @@ func (d *digest) bytes(b []byte) {
 
 func (d *digest) string(s string) {
 	d.fold(uint64(len(s)))
-	for len(s) > 0 {
+	for len(s) >= 8 {
+		d.fold(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
+		s = s[8:]
+	}
+	if len(s) > 0 {
 		var w uint64
-		n := min(8, len(s))
-		for i := range n {
+		for i := range len(s) {
 			w |= uint64(s[i]) << (8 * i)
 		}
 		d.fold(w)
-		s = s[n:]
 	}
 }
 

@@ -227,6 +227,9 @@ func (x *partition) lag(e *event.Event) *outcome.LagPoint {
 			return &l.open
 		}
 	}
+	if x.lags == nil {
+		x.lags = make([]replicaLag, 0, len(x.out.Replicas))
+	}
 	x.lags = append(x.lags, replicaLag{lag: outcome.Lag{TP: e.TP, Node: e.Node}})
 	return &x.lags[len(x.lags)-1].open
 }
