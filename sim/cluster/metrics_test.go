@@ -32,7 +32,9 @@ func TestExpectationsAboutNothingDoNotHold(t *testing.T) {
 
 // A figure says what it is of: the worst stretch, a phase, the worst partition.
 func TestExpectationsSayWhatTheyMeasured(t *testing.T) {
-	q := func(p99 kafka.Nanos) outcome.Quantiles { return outcome.Quantiles{Count: 1, P99: p99 * kafka.Millisecond} }
+	q := func(p99 kafka.Nanos) outcome.Quantiles {
+		return outcome.Quantiles{Count: 1, P99: p99 * kafka.Millisecond}
+	}
 	r := &outcome.Result{
 		Series:     outcome.Series{Step: 500 * kafka.Millisecond, Produce: []outcome.Quantiles{q(1), q(3), q(2), {}}},
 		Phases:     []outcome.Phase{{Name: "after", Produce: q(7)}},
