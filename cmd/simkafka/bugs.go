@@ -37,7 +37,7 @@ switch and everything holds without it.`,
 		&cobra.Command{Use: "list", Short: "List the bugs", Args: noArgs, RunE: func(*cobra.Command, []string) error { return a.listBugs() }},
 		&cobra.Command{Use: "show KEY", Short: "Tell about a bug and print its scenario", Args: oneArg("the key of a bug"),
 			RunE: func(_ *cobra.Command, args []string) error { return a.showBug(args[0]) }},
-		run)
+		run, newBench(a))
 	return cmd
 }
 
