@@ -102,8 +102,8 @@ func (t *topicTable) toLog(s *config.Topic) *log.Config {
 		ProducerExpirationMs: t.expiration,
 		TimestampType:        s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
 		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate, Quirks: t.profile.Quirks,
-		// Both rules changed after ZooKeeper mode was gone (storage 14).
-		IndexPerBatch: false, LimitFollowerAppend: true,
+		// These rules changed after ZooKeeper mode was gone (storage 14).
+		IndexPerBatch: false, LimitFollowerAppend: true, CleanerDropsEnd: true,
 	}
 }
 

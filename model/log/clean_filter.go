@@ -13,6 +13,7 @@ type cleanFilter struct {
 	// producers are those of the log, whose last batches leave their header.
 	producers *producerState
 	upper     kafka.Offset // end of the cleaning's range, exclusive
+	dropEnd   bool         // Config.CleanerDropsEnd
 	now       kafka.TimestampMs
 	horizon   kafka.TimestampMs // for batches that get one now
 
@@ -109,7 +110,7 @@ func (f *cleanFilter) keeps(r *record.Record, key keyHash, expired bool) bool {
 // last sequence, or the last epoch, of a producer, or ends the cleaning's range
 // (storage trap 48).
 func (f *cleanFilter) keepsHeader(b record.Batch) bool {
-	return b.NextOffset() == f.upper || b.HasProducerID() && f.isLastOfProducer(b)
+	return b.NextOffset() == f.upper && !f.dropEnd || b.HasProducerID() && f.isLastOfProducer(b)
 }
 
 func (f *cleanFilter) isLastOfProducer(b record.Batch) bool {

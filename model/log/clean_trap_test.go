@@ -161,3 +161,23 @@ func TestStorageTrap50RecordsBehindTheMapStay(t *testing.T) {
 	cleanWith(t, l, p)
 	wantRecords(t, l, "2:a=2", "4:b", "5:c=2")
 }
+
+// TestStorageTrap48EmptyBatchAtTheEndOfTheRange: since Kafka 4.0 the last batch of what
+// was cleaned leaves its header; before it left nothing.
+func TestStorageTrap48EmptyBatchAtTheEndOfTheRange(t *testing.T) {
+	for _, drops := range []bool{false, true} {
+		cfg := compactConfig()
+		cfg.CleanerDropsEnd = drops
+		l, _ := newLog(t, cfg)
+		put(t, l, 1, "a=1")
+		appendLeader(t, l, keyedBatch(t, txnOptions(9, 0, 0), 1, "b=aborted"), 1, 1)
+		rollNow(t, l, 1)
+		endTxn(t, l, 9, 0, false, 1)
+		appendLeader(t, l, keyedBatch(t, txnOptions(9, 0, 1), 1, "b=later"), 1, 1) // the producer's last
+		endTxn(t, l, 9, 0, true, 1)
+		cleanNow(t, l, 2)
+		second := batchesOf(t, l)[1]
+		equal(t, "the next batch begins at", second.BaseOffset(), map[bool]kafka.Offset{false: 1, true: 2}[drops])
+		equal(t, "records", second.Count(), map[bool]int32{false: 0, true: 1}[drops])
+	}
+}

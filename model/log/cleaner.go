@@ -83,7 +83,7 @@ func (l *Log) BeginCleaning(p CleanParams) *Cleaning {
 		offsets: newOffsetMap(p.MapBytes, p.LoadFactor, p.Seed), end: p.Range.FirstDirty,
 	}
 	c.filter = cleanFilter{
-		offsets: &c.offsets, producers: &l.producers, upper: p.Range.Uncleanable,
+		offsets: &c.offsets, producers: &l.producers, upper: p.Range.Uncleanable, dropEnd: l.cfg.CleanerDropsEnd,
 		now: p.Now, horizon: p.Now + kafka.TimestampMs(l.cfg.DeleteRetentionMs),
 	}
 	_, c.copies = l.active().file.(vfs.Copier)

@@ -57,6 +57,9 @@ type Config struct {
 	// timer. Before, an append counted as a whole, so that followers indexed less
 	// than their leader (storage 14).
 	IndexPerBatch bool
+	// CleanerDropsEnd: the cleaner leaves no header of an empty batch for being the last
+	// of its range, as before Kafka 4.0 (storage trap 48).
+	CleanerDropsEnd bool
 	// LimitFollowerAppend refuses a follower's append above SegmentBytes, as
 	// brokers did before KAFKA-17375 (storage 1.8 rule 13).
 	LimitFollowerAppend bool
