@@ -29,7 +29,7 @@ const (
 	Mapped
 )
 
-var wayNames = [...]string{"chosen", "combined write", "sendfile", "header, then sendfile", "read+write", "mmap+write"}
+var wayNames = [...]string{"chosen", "combined write", "sendfile", "header+sendfile", "read+write", "mmap+write"}
 
 // String is the way in words.
 func (w Way) String() string { return wayNames[w] }
@@ -40,7 +40,7 @@ func Ways() []Way { return []Way{Chosen, Combined, Sendfile, HeaderFirst, Copied
 // CombinedMax is the largest answer, in bytes without its header, that is sent with one
 // write: up to here a copy costs less than what the kernel does for each page that it
 // sends from a file.
-const CombinedMax = 64 << 10
+const CombinedMax = 32 << 10
 
 // Sizes of the buffers of the ways that copy.
 const (

@@ -114,7 +114,7 @@ func simulated() *simdisk.Disk {
 const simulatedMax = 256 << 20
 
 func (b *bench) leaderSimulated(batch record.Batch, name, title string) *testCase {
-	return &testCase{name: name, title: title, disk: "simulated", run: func(r *run) error {
+	return &testCase{name: name, title: title, disk: sim, run: func(r *run) error {
 		l, err := fresh(simulated(), "log", config())
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (b *bench) leaderSimulated(batch record.Batch, name, title string) *testCas
 }
 
 func (b *bench) followerSimulated(batch record.Batch) *testCase {
-	return &testCase{name: "follower-sim", title: "follower, answers of 1 MiB", disk: "simulated", run: func(r *run) error {
+	return &testCase{name: "follower-sim", title: "follower, answers of 1 MiB", disk: sim, run: func(r *run) error {
 		l, err := fresh(simulated(), "log", config())
 		if err != nil {
 			return err
@@ -143,6 +143,7 @@ func (b *bench) followerSimulated(batch record.Batch) *testCase {
 // real and raw are names of testCase.disk.
 const (
 	real = "real"
+	sim  = "sim"
 	raw  = "raw"
 )
 

@@ -34,7 +34,7 @@ func (b *bench) compacting(value, unique int) *testCase {
 	name := fmt.Sprintf("value-%d-unique-%d", value, unique)
 	source, dir := place(name+"-source"), place(name)
 	var want int64 // keys
-	return &testCase{name: name, title: fmt.Sprintf("%d B values, %d %% of the keys unique", value, unique), disk: real, run: func(r *run) (err error) {
+	return &testCase{name: name, title: fmt.Sprintf("%d B values, %d %% unique keys", value, unique), disk: real, run: func(r *run) (err error) {
 		if want == 0 {
 			if want, err = b.fillKeyed(source, value, unique); err != nil {
 				return err

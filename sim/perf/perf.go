@@ -36,6 +36,14 @@ type Options struct {
 // ErrStopped is the end of a measurement that Options.Stop ended.
 var ErrStopped = errors.New("stopped")
 
+// UnknownCaseError is an Options.Only that no case has.
+type UnknownCaseError struct{ Workload, Only string }
+
+// Error names both.
+func (e *UnknownCaseError) Error() string {
+	return fmt.Sprintf("%s has no case with %q in its name", e.Workload, e.Only)
+}
+
 // Workload is what a verb measures.
 type Workload struct {
 	Name  string
@@ -78,7 +86,7 @@ type bench struct {
 type testCase struct {
 	name  string // of the JSON and of Options.Only
 	title string
-	disk  string // what was under the log: real, simulated, or none of it: raw
+	disk  string // real, sim, or raw: no log at all
 	kind  kind
 	run   func(*run) error
 	// done lets go of what the runs shared; may be nil.
@@ -142,7 +150,7 @@ func Run(w Workload, o Options) (*Report, error) {
 	if err == nil {
 		cases = slices.DeleteFunc(cases, func(c *testCase) bool { return !strings.Contains(c.name, o.Only) })
 		if len(cases) == 0 {
-			err = fmt.Errorf("perf: %s has no case %q", w.Name, o.Only)
+			err = &UnknownCaseError{w.Name, o.Only}
 		}
 	}
 	var rows []Row
@@ -158,7 +166,7 @@ func Run(w Workload, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Workload: w.Name, About: w.About, Env: environment(o.Dir), Runs: o.Runs, Size: o.Size, Rows: rows, Notes: notes(w.Name)}, nil
+	return &Report{Schema: Schema, Workload: w.Name, About: w.About, Env: environment(o.Dir), Runs: o.Runs, Size: o.Size, Rows: rows, Notes: notes(w.Name)}, nil
 }
 
 // rounds runs all cases in turn, once without counting.

@@ -212,7 +212,7 @@ func readAll(f vfs.File, buf []byte) (n int64, err error) {
 func (b *bench) readingSimulated(batch record.Batch, name, title string, d depth) *testCase {
 	var l *log.Log
 	var want int64
-	return &testCase{name: name, title: title, disk: "simulated", run: func(r *run) (err error) {
+	return &testCase{name: name, title: title, disk: sim, run: func(r *run) (err error) {
 		if l == nil {
 			if l, err = fresh(simulated(), "log", config()); err != nil {
 				return err

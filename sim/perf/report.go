@@ -39,7 +39,7 @@ type Env struct {
 type Row struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	Disk  string `json:"disk"` // real, simulated or raw: system calls without a log
+	Disk  string `json:"disk"` // real, sim (the simulated disk) or raw: system calls without a log
 
 	WallNs  Spread  `json:"wall_ns"`
 	Bytes   int64   `json:"bytes"`   // of one run
