@@ -17,7 +17,11 @@
 // (cluster 10.2): an allowed unclean election on that partition, or a power loss that
 // took unsynced records from a replica concerned; then it is suspended, with the
 // reason. Old protocol profiles excuse nothing: where their rules break a guarantee,
-// the invariant is violated. Losing an acknowledged record is judged for each record
+// the invariant is violated. Under many faults zk-0.11 shows two of Kafka's own bugs
+// so: logs that part after fast changes of leader (A-3; with the truncation of KIP-279
+// the same seeds hold), and a broker whose restart the controller does not see, so that
+// its partitions have no leader in office (KAFKA-1120; with the broker epochs of KIP-380
+// they converge). Losing an acknowledged record is judged for each record
 // by the budget rule (bugs 2.4), see loss.go: within what the configuration allows it
 // is expected loss, else a violation of no-acked-loss.
 //
