@@ -402,6 +402,9 @@ func (e *enumeration) indexesAgree(l *Log, got []record.Batch) {
 			e.Fatalf("a read at %d finds another batch than a scan", o)
 		}
 	}
+	if len(l.segments) > 1 && l.segments[1].base <= l.LogStartOffset() {
+		return // a lookup by time ends in the first segment as new, whatever the log start
+	}
 	var all []record.Record
 	newest := kafka.NoTimestamp
 	for _, b := range got {

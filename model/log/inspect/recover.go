@@ -78,7 +78,7 @@ const (
 
 var errTooLarge = errors.New("the file is larger than any that a broker writes")
 
-// Recover tries the start of every partition. An error is the file system's.
+// Recover tries the start of every partition, those that were being moved here included. An error is the file system's.
 func Recover(o RecoverOptions) error {
 	v := &verifier{Options: Options{FS: o.FS, Dir: o.Dir}}
 	v.sink.emit = func(*Finding) {}
@@ -99,7 +99,7 @@ func Recover(o RecoverOptions) error {
 	}
 	for _, name := range names {
 		kind, tp := classify(name)
-		if info, err := o.FS.Stat(join(o.Dir, name)); err != nil || !info.IsDir || kind != partitionDir && kind != badDir {
+		if info, err := o.FS.Stat(join(o.Dir, name)); err != nil || !info.IsDir || kind != partitionDir && kind != futureDir && kind != badDir {
 			continue
 		}
 		if kind == badDir {

@@ -149,3 +149,19 @@ func TestRecoverCountsWhatIsLost(t *testing.T) {
 		}
 	}
 }
+
+// A start loads what was being moved here, and neither strays nor what waits for its
+// deletion.
+func TestRecoverTriesFutureDirectories(t *testing.T) {
+	root := t.TempDir()
+	for _, suffix := range []string{"", "." + hex32 + "-future", "." + hex32 + "-stray", "." + hex32 + "-delete"} {
+		check(t, os.CopyFS(filepath.Join(root, "codecs-0"+suffix), os.DirFS(filepath.Join(goldens, "kafka-4.1/clean/codecs-0"))))
+	}
+	var got []string
+	for _, r := range recoverDir(t, root) {
+		got = append(got, fmt.Sprint(r.Partition, " ", r.LogEndOffset, r.Error))
+	}
+	if want := []string{"codecs-0 62", "codecs-0." + hex32 + "-future 62"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
