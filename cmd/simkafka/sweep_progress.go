@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -97,14 +96,4 @@ func (b *bar) done() {
 	}
 	wall := time.Since(b.begin)
 	fmt.Fprintf(b.s.stderr, "%s: wall %.1fs, %.1f seeds/s with %d jobs\n", b.s.plan.Source.Name(), wall.Seconds(), float64(b.p.Now)/max(wall.Seconds(), 1e-9), b.s.flags.jobs)
-}
-
-// garbagePercent lets a sweep's heap grow further before it is cleaned: its runs are
-// short, small, and leave nothing behind.
-const garbagePercent = 400
-
-// tuneMemory sets the garbage collector for a sweep and returns what undoes it.
-func tuneMemory() func() {
-	old := debug.SetGCPercent(garbagePercent)
-	return func() { debug.SetGCPercent(old) }
 }
