@@ -64,7 +64,9 @@ func (c *keepsLatest) began(p *partition, r *replica, e *event.Event) {
 		c.violate(p, "%s cleans up to offset %d; its active segment begins at %d", nodeName(r.node), e.Offset, list[len(list)-1].base)
 	}
 	lag := p.topic.Compact.MinLag
-	sent, found := p.newest(&replica{}, e.Base, e.Offset)
+	uncleaned := *r
+	uncleaned.clean = cleaning{}
+	sent, found := p.newest(&uncleaned, e.Base, e.Offset)
 	if lag <= 0 || !found || e.Time-sent > lag-2*kafka.Millisecond {
 		return
 	}
@@ -141,8 +143,8 @@ func (c *keepsLatest) readBack(b *readBatch) {
 	if b.first {
 		from = r.logStart
 	}
-	if from < p.start { // retention goes on
-		from = min(p.start, b.entry.base)
+	if from < p.deleted { // retention goes on
+		from = min(p.deleted, b.entry.base)
 	}
 	c.missing(p, &r.clean, p.committed, from, min(b.entry.next(), p.committed.end), "the final read from "+nodeName(b.node), c.judged(p))
 	for i := range p.keys.now {
@@ -179,6 +181,6 @@ func (c *keepsLatest) finish(read bool) {
 		}
 		p.keys.now = p.keys.now[:0]
 		c.seen = map[uint64]bool{}
-		c.missing(p, &r.clean, p.committed, max(p.back.next, p.start), p.committed.end, "the final read from "+nodeName(r.node), c.judged(p))
+		c.missing(p, &r.clean, p.committed, max(p.back.next, p.deleted), p.committed.end, "the final read from "+nodeName(r.node), c.judged(p))
 	})
 }

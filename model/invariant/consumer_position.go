@@ -92,7 +92,7 @@ func (p *partition) below(o kafka.Offset) bool {
 func (c *forward) readBack(b *readBatch) {
 	c.checked++
 	// Retention goes on while the log is read.
-	deleted := b.expected < b.p.start && b.entry.base <= b.p.start
+	deleted := b.expected < b.p.deleted && b.entry.base <= b.p.deleted
 	if !b.first && b.entry.base > b.expected && !b.p.compacted && !deleted {
 		c.violate(b.p, "the final read got offset %d after %d", b.entry.base, b.expected-1)
 	}

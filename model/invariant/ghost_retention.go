@@ -206,28 +206,29 @@ func (s *sender) markAck() {
 	}
 }
 
-// expired reports whether an acknowledged record was deleted with everything below a
-// log start, and up to which number the answer holds as well. Of an acknowledgement that
+// expired reports whether an acknowledged record was deleted with everything below the log
+// start of the leader in office, and up to which number the answer holds as well. Of an acknowledgement that
 // is forgotten the place is known to markEvery batches; a record that may have been
 // below the start counts as deleted.
 func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired bool) {
 	if a != nil {
-		return n + int64(a.count) - 1, a.last() < p.start
+		return n + int64(a.count) - 1, a.last() < p.deleted
 	}
-	i, _ := slices.BinarySearchFunc(x.marks, p.start, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
+	i, _ := slices.BinarySearchFunc(x.marks, p.deleted, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
 	last = math.MaxInt64 - 1
 	if i < len(x.marks) { // the first mark at the start or above it
 		last = x.marks[i].top
 	}
-	return last, p.start > 0 && n <= last
+	return last, p.deleted > 0 && n <= last
 }
 
 // newest is when the last of the acknowledged records at [from, to) that r must still
-// have had was sent; found is false if no such acknowledgement is remembered.
+// have had was sent; found is false if no such acknowledgement is remembered. Where r's
+// log is not the committed one, others had these offsets acknowledged.
 func (p *partition) newest(r *replica, from, to kafka.Offset) (created kafka.Nanos, found bool) {
 	for i := range p.acks.ring {
 		a := &p.acks.ring[i]
-		if a.base >= from && a.base < to && (!found || a.created > created) && p.stays(r, a) {
+		if a.base >= from && a.base < to && (!found || a.created > created) && p.stays(r, a) && r.agrees(p.committed) > a.base {
 			created, found = a.created, true
 		}
 	}
