@@ -34,7 +34,6 @@ const (
 	LatestStepsBack
 	EpochsKeptAtLogEnd
 	HWKeptOnRestart
-	UnfencedZKWrites
 	OldControllerObeyed
 	EmptyISR
 	RolesBeforeMetadata

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
-	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -33,11 +32,10 @@ func children(path string) zookeeper.Request {
 // fenced makes a write conditional on our still being the controller (Z-9). The
 // result of op is the second of its request.
 func (c *Controller) fenced(op zookeeper.Op) zookeeper.Request {
-	version := c.ctx.epochZKVersion
-	if c.cfg.Profile.Quirks.Has(quirk.UnfencedZKWrites) {
-		version = zookeeper.AnyVersion
+	return zookeeper.Request{
+		{Type: zookeeper.OpCheck, Path: zookeeper.ControllerEpochPath, Version: c.ctx.epochZKVersion},
+		op,
 	}
-	return zookeeper.Request{{Type: zookeeper.OpCheck, Path: zookeeper.ControllerEpochPath, Version: version}, op}
 }
 
 func (c *Controller) fencedCreates(paths []string) []zookeeper.Request {

@@ -78,6 +78,7 @@ type Cluster struct {
 	plan    *plan
 	suite   *invariant.Suite
 	collect *measure.Collector
+	probes  probes
 
 	start      kafka.Nanos // when the workload begins
 	readBack   int64
@@ -135,6 +136,7 @@ func (c *Cluster) Event(e *event.Event) {
 		c.suite.Observe(e)
 	}
 	c.collect.Observe(e)
+	c.probes.observe(e)
 	if c.plan != nil {
 		c.plan.observe(e)
 	}
@@ -144,6 +146,10 @@ func (c *Cluster) Event(e *event.Event) {
 }
 
 func (c *Cluster) buildChecks() error {
+	c.probes.minISR = make(map[string]int, len(c.spec.Topics))
+	for i, t := range c.spec.Topics {
+		c.probes.minISR[t.Name] = min(c.topicConf[i].MinInsyncReplicas, t.Replication)
+	}
 	series := c.opts.Series || slices.ContainsFunc(c.spec.Expect.Metrics, readsSeries)
 	c.collect = measure.New(measure.Config{Start: c.start, End: c.spec.Duration, Series: series})
 	if c.opts.Unchecked {

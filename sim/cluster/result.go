@@ -20,6 +20,7 @@ func (c *Cluster) header() *outcome.Result {
 func (c *Cluster) finish(r *outcome.Result, complete bool, open []string) *outcome.Result {
 	r.End, r.Events = c.k.Now(), c.k.Events()
 	c.collect.Fill(r)
+	c.probes.fill(r)
 	if c.suite != nil {
 		c.suite.Finish(complete, open)
 		c.suite.Fill(r)
