@@ -245,7 +245,7 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 			t.Since != event.None && !slices.Contains(f.since, actor) {
 			continue
 		}
-		if !simdisk.MatchName(t.Match, strings.TrimPrefix(op.Name, dataDir+"/")) || !p.selects(t.Node, actor, i) {
+		if !simdisk.MatchName(t.Match, op.Name) || !p.selects(t.Node, actor, i) {
 			continue
 		}
 		if f.seen++; f.seen != max(t.Nth, 1) {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/faults/point"
@@ -200,9 +199,6 @@ func (c *Cluster) FailDisk(actor string, f faults.DiskError) func() {
 		}
 	}
 	m := simdisk.Match{Ops: simdisk.OpsOf(kinds...), Pattern: f.Match, Nth: uint64(f.Nth)}
-	if strings.Contains(m.Pattern, "/") {
-		m.Pattern = dataDir + "/" + m.Pattern
-	}
 	var fault simdisk.Fault = simdisk.IOError{Match: m}
 	if f.DropDirty {
 		fault = simdisk.SyncDrop{Match: m}

@@ -55,7 +55,7 @@ func (x *damaging) dir(dir, below string) {
 		case info.IsDir:
 			x.dir(dir+"/"+name, inside)
 		default:
-			if ok, err := path.Match(x.match, inside); ok && err == nil && x.file(dir, dir+"/"+name) == nil {
+			if simdisk.MatchName(x.match, inside) && x.file(dir, dir+"/"+name) == nil {
 				x.count++
 			}
 		}

@@ -90,18 +90,28 @@ func (s Ops) String() string {
 	return strings.Join(names, "|")
 }
 
-// MatchName reports whether a path matches a glob pattern (*, ?, [a-z]): the
-// whole path if the pattern has a slash, its last component otherwise. The empty
-// pattern matches all; a malformed one, see ValidPattern, nothing.
+// MatchName reports whether a path matches a glob pattern (*, ?, [a-z]): as many of its
+// last components as the pattern has. So orders-0/*.log is meant in whatever data
+// directory. The empty pattern matches all; a malformed one, see ValidPattern, nothing.
 func MatchName(pattern, name string) bool {
 	if pattern == "" {
 		return true
 	}
-	if !strings.Contains(pattern, "/") {
-		name = name[strings.LastIndexByte(name, '/')+1:]
-	}
-	ok, err := path.Match(pattern, name)
+	ok, err := path.Match(pattern, lastParts(name, strings.Count(pattern, "/")+1))
 	return ok && err == nil
+}
+
+// lastParts is the last n components of a path, or all of it.
+func lastParts(name string, n int) string {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] != '/' {
+			continue
+		}
+		if n--; n == 0 {
+			return name[i+1:]
+		}
+	}
+	return name
 }
 
 // ValidPattern reports a malformed pattern.

@@ -372,3 +372,20 @@ func TestFaultsAndKindsPrintTheirSource(t *testing.T) {
 		t.Error("malformed patterns are not told apart")
 	}
 }
+
+// A pattern is meant in whatever data directory: it is compared with the end of a path.
+func TestPatternsMatchTheEndOfAPath(t *testing.T) {
+	for _, x := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"", "data/a", true}, {"*.log", "data/orders-0/0.log", true}, {"orders-*/*.log", "data/orders-0/0.log", true},
+		{"orders-*/*.log", "data/d1/orders-0/0.log", true}, {"d1/*/*.log", "data/d1/orders-0/0.log", true}, {"d2/*/*.log", "data/d1/orders-0/0.log", false},
+		{"orders-*/*.log", "0.log", false}, {"orders-*", "data/orders-0/0.log", false}, {"data/d1/orders-0/0.log", "data/d1/orders-0/0.log", true},
+		{"x/data/d1/orders-0/0.log", "data/d1/orders-0/0.log", false},
+	} {
+		if got := MatchName(x.pattern, x.name); got != x.want {
+			t.Errorf("%q, %q: %v", x.pattern, x.name, got)
+		}
+	}
+}
