@@ -45,11 +45,14 @@
 //
 // Several runs are {results: […], schema: simkafka.results/v1}.
 //
+// Sweeps have simkafka.sweep-summary/v1, after the same rules (see sweep_json.go), and
+// JUnit XML (junit.go).
+//
 // # Other files
 //
 // summary.txt is what run prints, 100 columns wide. timeline.txt has every fact of
 // the timeline. The charts are latency-produce, latency-e2e, throughput,
 // partitions and lag, as .svg and .png. The text trace is described in TraceHelp.
 //
-// Left out: HTML, JUnit, Perfetto and ShiViz traces, event logs.
+// Left out: HTML, JUnit of single runs, Perfetto and ShiViz traces, event logs.
 package report

@@ -22,6 +22,7 @@ Exit codes: 0 pass, 1 violated, 2 usage or scenario error, 3 inconclusive,
 130 interrupted.`,
 		Example: `  simkafka run leader-crash
   simkafka run leader-crash --seed 7 --set min.insync.replicas=1
+  simkafka sweep leader-crash --seeds 1000
   simkafka scenarios list
   simkafka lint my-outage.yaml`,
 		SilenceErrors: true,
