@@ -10,8 +10,14 @@
 // directory, serves it and appends to it. These tests need Java and the classes that
 // testdata/conformance/run installs; without them they are skipped and say so.
 //
+// What Kafka would have done: its own log classes, in one JVM without a broker, live the
+// same random histories as model/log, operation by operation, with transactions, retention,
+// DeleteRecords, compaction, clean stops and kills, and have the same offsets and bytes
+// after each; and its loader recovers what power failures leave as ours does.
+//
 // The same processes make the golden directories anew: testdata/conformance/generate.
 //
-// Left out, since model/log has none of it yet: the content of .txnindex and .snapshot
-// files, retention and compaction.
+// Left out: DumpLogSegments over .txnindex and .snapshot files; the bytes of compressed
+// batches that a cleaner writes anew, which are those of its language's codecs; power
+// failures in the middle of an operation.
 package conformance

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// driver is the Java program that holds the clients (testdata/conformance).
+// driver is one of the Java programs of testdata/conformance: the Driver, which holds
+// clients, or Logs, which holds Kafka's log classes.
 type driver struct {
 	t   *testing.T
 	in  io.Writer
@@ -27,7 +29,12 @@ type answer struct {
 
 func startDriver(t *testing.T, r release, dir, bootstrap string) *driver {
 	t.Helper()
-	cmd := r.java(t, "128m", "simkafka.Driver", bootstrap)
+	return drive(t, r.java(t, "128m", "simkafka.Driver", bootstrap), filepath.Join(dir, "driver.out"))
+}
+
+// drive starts a program; what it complains of goes to a file.
+func drive(t *testing.T, cmd *exec.Cmd, log string) *driver {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +43,7 @@ func startDriver(t *testing.T, r release, dir, bootstrap string) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	errFile, err := os.Create(filepath.Join(dir, "driver.out"))
+	errFile, err := os.Create(log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,18 +97,32 @@ func sameFiles(t testing.TB, fs vfs.FS, dir, golden string) {
 	}
 }
 
-func differences(t testing.TB, fs vfs.FS, dir, golden string) (out []string) {
+// differences tells what differs between a partition's directory and a golden one, but
+// for the files to skip.
+func differences(t testing.TB, fs vfs.FS, dir, golden string, skip ...string) (out []string) {
 	t.Helper()
 	entries, err := os.ReadDir(golden)
 	check(t, err)
-	var want []string
+	var want, wantSizes, sizes []string
+	skipped := func(name string) bool { return slices.Contains(skip, name) }
 	for _, e := range entries {
-		want = append(want, e.Name())
+		if skipped(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		check(t, err)
+		want, wantSizes = append(want, e.Name()), append(wantSizes, fmt.Sprint(e.Name(), ":", info.Size()))
 	}
 	got, err := fs.List(dir)
 	check(t, err)
+	got = slices.DeleteFunc(slices.Clone(got), skipped)
+	for _, name := range got {
+		info, err := fs.Stat(dir + "/" + name)
+		check(t, err)
+		sizes = append(sizes, fmt.Sprint(name, ":", info.Size))
+	}
 	if !slices.Equal(got, want) {
-		return []string{fmt.Sprintf("%s: files are\n%s\nwant\n%s", dir, strings.Join(got, " "), strings.Join(want, " "))}
+		return []string{fmt.Sprintf("%s: files are\n%s\nwant\n%s", dir, strings.Join(sizes, " "), strings.Join(wantSizes, " "))}
 	}
 	for _, name := range want {
 		b, err := os.ReadFile(filepath.Join(golden, name))
@@ -203,8 +218,22 @@ func (g goldenTopic) logConfig(t testing.TB) *log.Config {
 			if !ok {
 				t.Fatalf("codec %q", value)
 			}
-		case "cleanup.policy", "min.cleanable.dirty.ratio", "delete.retention.ms":
-			err = nil // model/log has no cleaner
+		case "cleanup.policy":
+			c.Compact, c.Delete, err = strings.Contains(value, "compact"), strings.Contains(value, "delete"), nil
+		case "min.cleanable.dirty.ratio":
+			var ratio float64
+			ratio, err = strconv.ParseFloat(value, 64)
+			c.MinCleanableRatio = int64(math.Round(ratio * 1e6))
+		case "delete.retention.ms":
+			c.DeleteRetentionMs = number
+		case "min.compaction.lag.ms":
+			c.MinCompactionLagMs = number
+		case "max.compaction.lag.ms":
+			c.MaxCompactionLagMs = number
+		case "retention.ms":
+			c.RetentionMs = number
+		case "retention.bytes":
+			c.RetentionBytes = number
 		default:
 			t.Fatalf("setting %s is not known to this test", key)
 		}

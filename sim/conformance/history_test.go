@@ -31,6 +31,8 @@ type history struct {
 	clock    map[string]kafka.TimestampMs // of the next record
 	builder  record.Builder
 	values   int
+	// kafka lives the same life, op by op, unless it is nil.
+	kafka *kafkaLogs
 }
 
 // randomTopics draws n topics with small segments.
@@ -67,6 +69,13 @@ func randomTopics(r release, seed uint64, n int) []goldenTopic {
 // every other topic are about now, so that their producers have not expired.
 func newHistory(t testing.TB, seed uint64, topics []goldenTopic, maxEpoch kafka.LeaderEpoch, now kafka.TimestampMs) *history {
 	t.Helper()
+	h := prepareHistory(t, seed, topics, maxEpoch, now)
+	h.begin()
+	return h
+}
+
+func prepareHistory(t testing.TB, seed uint64, topics []goldenTopic, maxEpoch kafka.LeaderEpoch, now kafka.TimestampMs) *history {
+	t.Helper()
 	h := &history{
 		t: t, rand: rand.New(rand.NewPCG(seed, 2)), topics: topics, maxEpoch: maxEpoch,
 		configs: (&manifest{Topics: topics}).configs(t),
@@ -81,25 +90,36 @@ func newHistory(t testing.TB, seed uint64, topics []goldenTopic, maxEpoch kafka.
 		x = (x ^ x>>30) * 0x94d049bb133111eb
 		return x ^ x>>31
 	})
-	check(t, h.disk.MkdirAll("data"))
-	h.load()
 	for i, topic := range topics {
 		h.clock[topic.Name] = baseTime
 		if i%2 == 0 {
 			h.clock[topic.Name] = now - 3_600_000
 		}
-		l, err := h.manager.Create(tp(topic.Name), topicID(t, topic.ID), 0)
-		check(t, err)
-		check(t, l.AssignEpoch(0, 0))
 	}
-	// The directories are old; only what is in them is at stake.
-	check(t, h.disk.SyncDir(""))
-	check(t, h.disk.SyncDir("data"))
 	return h
 }
 
+// begin makes the logs.
+func (h *history) begin() {
+	check(h.t, h.disk.MkdirAll("data"))
+	h.load()
+	for _, topic := range h.topics {
+		l, err := h.manager.Create(tp(topic.Name), topicID(h.t, topic.ID), 0)
+		check(h.t, err)
+		h.kafka.change(0, "create", topic.Name, topic.ID)
+		check(h.t, l.AssignEpoch(0, 0))
+		h.kafka.change(0, "epoch", topic.Name, "0 0")
+	}
+	// The directories are old; only what is in them is at stake.
+	check(h.t, h.disk.SyncDir(""))
+	check(h.t, h.disk.SyncDir("data"))
+}
+
 // load starts without the expiry of old producers.
-func (h *history) load() { h.manager = load(h.t, h.disk, "data", h.configs, 0) }
+func (h *history) load() {
+	h.manager = load(h.t, h.disk, "data", h.configs, 0)
+	h.kafka.load(h.manager)
+}
 
 // run lives the lives, of which the last ends in the given crash.
 func (h *history) run(lives, opsPerTopic int, end simdisk.CrashKind) {
@@ -136,22 +156,59 @@ func (h *history) step(topic string) {
 		if h.epochs[topic] < h.maxEpoch {
 			h.epochs[topic]++
 			check(h.t, l.AssignEpoch(h.epochs[topic], l.LogEndOffset()))
+			h.kafka.change(0, "epoch", topic, h.epochs[topic], l.LogEndOffset())
 		}
 	case n < 84:
-		h.truncate(l)
+		h.truncate(topic, l)
 	case n < 86:
-		l.SetHighWatermark(l.LogEndOffset())
-		_, err := l.MaybeIncrementLogStartOffset(h.between(l.LogStartOffset(), l.LogEndOffset()))
+		h.setHighWatermark(topic, l, l.LogEndOffset())
+		start := h.between(l.LogStartOffset(), l.LogEndOffset())
+		_, err := l.MaybeIncrementLogStartOffset(start)
 		check(h.t, err)
+		h.kafka.change(0, "raise-start", topic, start)
 		check(h.t, h.manager.WriteLogStartOffsets())
+		h.kafka.do(0, "starts")
 	case n < 92:
-		l.SetHighWatermark(h.between(l.HighWatermark(), l.LogEndOffset()))
+		h.setHighWatermark(topic, l, h.between(l.HighWatermark(), l.LogEndOffset()))
 		check(h.t, h.manager.WriteHighWatermarks())
 	default:
-		check(h.t, h.manager.WriteRecoveryPoints())
+		h.writeRecoveryPoints()
 	}
 	check(h.t, l.Failure())
-	check(h.t, log.RemoveFiles(h.disk, l.TakeDeleted()))
+	if h.kafka == nil {
+		check(h.t, log.RemoveFiles(h.disk, l.TakeDeleted()))
+	}
+}
+
+// background does what waits for the scheduler: flushes, and the removal of files.
+func (h *history) background() {
+	h.t.Helper()
+	for _, r := range h.manager.Replicas() {
+		if job, ok := r.Log.PendingFlush(); ok {
+			for _, f := range job.Files {
+				check(h.t, f.Sync())
+			}
+			for _, dir := range job.Dirs {
+				check(h.t, h.disk.SyncDir(dir))
+			}
+			check(h.t, r.Log.FlushDone(job, 0, nil))
+		}
+		check(h.t, log.RemoveFiles(h.disk, r.Log.TakeDeleted()))
+	}
+	h.kafka.do(0, "tasks")
+	for _, topic := range h.topics {
+		h.kafka.change(0, "state", topic.Name)
+	}
+}
+
+func (h *history) setHighWatermark(topic string, l *log.Log, o kafka.Offset) {
+	l.SetHighWatermark(o)
+	h.kafka.change(0, "high-watermark", topic, o)
+}
+
+func (h *history) writeRecoveryPoints() {
+	check(h.t, h.manager.WriteRecoveryPoints())
+	h.kafka.do(0, "recovery-points")
 }
 
 // between is a random offset, both ends included.
@@ -160,18 +217,29 @@ func (h *history) between(low, high kafka.Offset) kafka.Offset {
 }
 
 // truncate cuts at a random offset, most often near the end, or all.
-func (h *history) truncate(l *log.Log) {
+func (h *history) truncate(topic string, l *log.Log) {
+	if h.kafka != nil {
+		// Of a flush that comes after the truncation Kafka believes that it has reached
+		// beyond the log's end (package log, "Where it differs").
+		h.background()
+	}
 	low := max(l.LogStartOffset(), l.LogEndOffset()-8)
 	if h.rand.IntN(5) == 0 {
 		low = l.LogStartOffset()
 	}
 	if h.rand.IntN(12) == 0 {
-		check(h.t, l.TruncateFullyAndStartAt(l.LogEndOffset()+kafka.Offset(h.rand.IntN(5)), 0))
+		start := l.LogEndOffset() + kafka.Offset(h.rand.IntN(5))
+		check(h.t, l.TruncateFullyAndStartAt(start, 0))
+		h.kafka.change(0, "restart-at", topic, start)
 	} else {
-		_, err := l.TruncateTo(h.between(low, l.LogEndOffset()), 0)
+		end := h.between(low, l.LogEndOffset())
+		_, err := l.TruncateTo(end, 0)
 		check(h.t, err)
+		h.kafka.do(0, "truncate", topic, end)
+		// Kafka's last stable offset waits for the next append or high watermark.
+		h.setHighWatermark(topic, l, l.HighWatermark())
 	}
-	check(h.t, h.manager.WriteRecoveryPoints()) // as the caller of a truncation does
+	h.writeRecoveryPoints() // as the caller of a truncation does
 }
 
 func (h *history) produce(topic string, l *log.Log, o record.BatchOptions) {
@@ -182,11 +250,17 @@ func (h *history) produce(topic string, l *log.Log, o record.BatchOptions) {
 }
 
 func (h *history) append(topic string, l *log.Log, b record.Batch, from log.Origin) {
+	sent := h.kafka.encode(b)
 	_, verdict, err := l.Append(b, &log.LeaderAppend{Epoch: h.epochs[topic], Now: h.clock[topic], Origin: from})
 	check(h.t, err)
 	if verdict.Code != kafka.None {
 		h.t.Fatalf("%s: %s", topic, verdict.Message)
 	}
+	origin := "CLIENT"
+	if from == log.Coordinator {
+		origin = "COORDINATOR"
+	}
+	h.kafka.change(h.clock[topic], "append", topic, h.epochs[topic], origin, sent)
 }
 
 // Producer ids: idempotent ones, then transactional ones.
@@ -243,19 +317,32 @@ func (h *history) replicate(topic string, l *log.Log) {
 		buf = append(buf, b...)
 		next = b.NextOffset()
 	}
+	sent := h.kafka.encode(buf)
 	_, err := l.AppendAsFollower(slices.Clip(buf), h.clock[topic])
 	check(h.t, err)
+	h.kafka.change(h.clock[topic], "replicate", topic, h.epochs[topic], sent)
 }
 
 // build fills the builder with one to four records.
 func (h *history) build(topic string, o record.BatchOptions) {
 	o.Codec = record.Codec(h.rand.IntN(5))
+	if h.configs(topic).Compact {
+		o.Codec = record.None // the cleaner writes batches anew, with the codecs of its language
+	}
 	h.builder.Reset(o)
 	for range 1 + h.rand.IntN(4) {
 		ts := h.clock[topic] + kafka.TimestampMs(h.rand.IntN(40)-15)
 		h.clock[topic] += kafka.TimestampMs(h.rand.IntN(30))
-		h.builder.Append(ts, h.bytes(12), h.bytes(70), h.headers())
+		h.builder.Append(ts, h.key(topic), h.bytes(70), h.headers())
 	}
+}
+
+// key is one of few in a compacted topic, and any or none in others.
+func (h *history) key(topic string) []byte {
+	if h.configs(topic).Compact {
+		return fmt.Appendf(nil, "key-%d", h.rand.IntN(9))
+	}
+	return h.bytes(12)
 }
 
 // bytes are up to n of them, or nil.
