@@ -84,12 +84,16 @@ type enumeration struct {
 	// there is none. Until then a power loss may leave it, as in a broker, with what was
 	// cut, or with index entries behind its end, and the segments behind it in their
 	// place: they lie below the recovery point, so that no recovery looks.
-	torn    kafka.Offset
-	checked int             // images that were recovered
-	known   map[string]bool // what images holds
+	torn        kafka.Offset
+	personality simdisk.Personality
+	checked     int             // images that were recovered
+	known       map[string]bool // what images holds
 	// cleaned: a cleaning may have dropped a synced record in favour of a newer one that is
 	// not synced, as in a broker: it asks for the high watermark, not for the disk.
 	cleaned bool
+	// unordered: the disk does not keep the order of renames, and segments were deleted.
+	// One that comes back may lack its time index, and as in a broker has an empty one then.
+	unordered bool
 	// raised: the log start has moved. If the epoch file tells of it and the checkpoint does
 	// not, the first recovery may drop an epoch that the second learns anew, as in a broker.
 	raised  bool
@@ -98,7 +102,7 @@ type enumeration struct {
 }
 
 func newEnumeration(t *testing.T, p simdisk.Personality, limit int) *enumeration {
-	e := &enumeration{T: t, cfg: smallConfig(), ever: map[string]bool{}, known: map[string]bool{}, cut: noSuchOffset, torn: -1, limit: limit}
+	e := &enumeration{T: t, cfg: smallConfig(), ever: map[string]bool{}, known: map[string]bool{}, cut: noSuchOffset, torn: -1, limit: limit, personality: p}
 	e.cfg.Compact, e.cfg.Delete = true, true
 	e.cfg.SegmentBytes, e.cfg.SegmentIndexBytes, e.cfg.IndexIntervalBytes = 1200, 48, 100
 	e.cfg.RetentionBytes, e.cfg.MinCleanableRatio = 400, 0
@@ -206,6 +210,7 @@ func (e *enumeration) truncate() {
 	check(e, err)
 	check(e, e.manager.WriteRecoveryPoints())
 	e.seq = e.log.lastSequenceOf(5)
+	e.noteDeletion()
 }
 
 func (e *enumeration) deleteRecords() {
@@ -219,6 +224,11 @@ func (e *enumeration) retain() {
 	e.raised = true
 	_, err := e.log.DeleteOldSegments(e.ts)
 	check(e, err)
+	e.noteDeletion()
+}
+
+func (e *enumeration) noteDeletion() {
+	e.unordered = e.unordered || e.personality == simdisk.PosixMinimum && len(e.log.deleted) > 0
 }
 
 func (e *enumeration) clean() {
