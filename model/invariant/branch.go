@@ -70,6 +70,19 @@ func meet(x, y position) position {
 	return x.settled()
 }
 
+// overBlank goes on from at, up to which x and y are the same, over bytes of one of them
+// that nobody noted: they count as equal.
+func overBlank(x, y position, at kafka.Offset) kafka.Offset {
+	for _, z := range [...]position{x, y} {
+		if at < z.end {
+			if h := z.holding(at); h.blank {
+				return min(h.end, x.end, y.end)
+			}
+		}
+	}
+	return at
+}
+
 // settled names a position by the branch that holds its last batch.
 func (p position) settled() position {
 	for p.b.parent != nil && p.b.start >= p.end {

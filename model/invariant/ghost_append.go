@@ -150,7 +150,12 @@ func (p *partition) search(r *replica, e entry, epoch kafka.LeaderEpoch) (match,
 // reaches reports whether r's log is that of b up to base, as far as that matters: what
 // the leader in office has deleted need not be equal (moot).
 func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
-	return r.floor == base || base <= p.deleted || meet(r.log, position{b, base}).end >= base
+	if r.floor == base || base <= p.deleted {
+		return true
+	}
+	x := position{b, base}
+	at := meet(r.log, x).end
+	return at >= base || overBlank(r.log, x, at) >= base
 }
 
 // fork begins a branch: that of a new epoch, or a second one of an epoch that has

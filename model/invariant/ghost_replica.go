@@ -85,6 +85,9 @@ func (r *replica) agrees(x position) kafka.Offset {
 		return min(r.floor, x.end)
 	}
 	at := meet(r.log, x).end
+	if at < x.end {
+		at = overBlank(r.log, x, at)
+	}
 	if at == r.log.end && r.blankEnd > at {
 		at = min(r.blankEnd, x.end)
 	}
