@@ -71,7 +71,7 @@ func TestMarkerOfACleanStopIsKafkas(t *testing.T) {
 			want, err := os.ReadFile(filepath.Join(r.golden(), dir, ".kafka_cleanshutdown"))
 			check(t, err)
 			fs := vfstest.NewMem()
-			m := log.NewManager(fs, "data", nil, nil)
+			m := log.NewManager(fs, "data", (&manifest{}).configs(t), nil)
 			check(t, m.Start())
 			_, _, err = m.LoadStep(0)
 			check(t, err)
