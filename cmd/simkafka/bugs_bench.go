@@ -24,7 +24,6 @@ type bench struct {
 	quick    bool
 	maxSeeds int
 	gen      string
-	keys     []string
 	draw     func(seed uint64) (*scenarios.Spec, error)
 }
 
