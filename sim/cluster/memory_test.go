@@ -32,7 +32,8 @@ func heapOf(t *testing.T, partitions int32, opts Options) int64 {
 // PA12: everything that a run holds for one more replica without records: log and
 // files, the broker's and its followers' records, a third of the partition's znodes,
 // its place in the controller and in every broker's metadata. The goal of 2 KiB is
-// not reached; the bound keeps what is.
+// not reached: 3.4 KiB, and 4.1 with what the invariants keep. The bounds are whole
+// KiB above: a field more in a log must not fail the tests, a second copy must.
 func TestPA12IdleReplicaTakesLittleMemory(t *testing.T) {
 	const few, many, replication = 100, 2100, 3
 	for _, x := range []struct {
@@ -40,8 +41,8 @@ func TestPA12IdleReplicaTakesLittleMemory(t *testing.T) {
 		opts  Options
 		bound int64
 	}{
-		{"without invariants", Options{Seed: 1, Unchecked: true}, 3600},
-		{"with invariants", Options{Seed: 1}, 4200},
+		{"without invariants", Options{Seed: 1, Unchecked: true}, 4096},
+		{"with invariants", Options{Seed: 1}, 5120},
 	} {
 		each := (heapOf(t, many, x.opts) - heapOf(t, few, x.opts)) / ((many - few) * replication)
 		t.Logf("%s: %d bytes a replica", x.name, each)
