@@ -23,7 +23,7 @@ func (f SlowDisk) Selectors() []Selector { return []Selector{f.Node} }
 
 // Start implements Fault.
 func (f SlowDisk) Start(t Target, c Context) (string, func(Target), error) {
-	return onDisks(t, c, f.Node, func(n string) func() { return t.SlowDisk(n, f.Factor) })
+	return onDisks(t, c, f.Node, func(n string) func() { return t.SlowDisk(n, f.Factor, c.Until) })
 }
 
 // Stall blocks every disk call until the fault ends (D3).

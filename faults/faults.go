@@ -70,9 +70,9 @@ type Target interface {
 	// HalfOpen silences the open connections for ever and counts them (N21).
 	HalfOpen(a, b []string) int
 
-	// SlowDisk multiplies prices by a whole number; StallDisk blocks calls until a
+	// SlowDisk multiplies prices by a whole number, StallDisk blocks calls, until a
 	// time; both return their undo.
-	SlowDisk(actor string, times int64) (lift func())
+	SlowDisk(actor string, times int64, until kafka.Nanos) (lift func())
 	StallDisk(actor string, until kafka.Nanos) (lift func())
 	FailDisk(actor string, f DiskError) (lift func())
 	FillDisk(actor string) (lift func())

@@ -181,8 +181,8 @@ func (c *Cluster) inject(actor string, f simdisk.Fault) func() {
 }
 
 // SlowDisk implements faults.Target.
-func (c *Cluster) SlowDisk(actor string, times int64) func() {
-	return c.inject(actor, simdisk.Slow{Times: times, From: c.k.Now(), Until: kafka.Forever})
+func (c *Cluster) SlowDisk(actor string, times int64, until kafka.Nanos) func() {
+	return c.inject(actor, simdisk.Slow{Times: times, From: c.k.Now(), Until: until})
 }
 
 // StallDisk implements faults.Target.

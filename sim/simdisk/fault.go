@@ -16,8 +16,8 @@ type Fault interface{ String() string }
 // FaultID names an injected fault.
 type FaultID uint32
 
-// Slow multiplies the price of every call and flush made in [From, Until)
-// (D1, D2).
+// Slow multiplies the price of every call and flush made in [From, Until), as far as
+// it falls before Until (D1, D2).
 type Slow struct {
 	Times       int64
 	From, Until kafka.Nanos
@@ -270,20 +270,42 @@ func (fs faults) stalled(at kafka.Nanos) kafka.Nanos {
 	return until - at
 }
 
-// slowed multiplies a price by the slow episodes at time at, up to
-// kafka.Forever.
-func (fs faults) slowed(price, at kafka.Nanos) kafka.Nanos {
+// slowed is what a price becomes by the slow episodes at time at, up to
+// kafka.Forever. An episode that ends takes hold of no more than the work that was
+// done until then: the rest goes at the pace that comes after it.
+func (fs faults) slowed(price, at kafka.Nanos) (took kafka.Nanos) {
+	for {
+		times, until := fs.pace(at)
+		span := until - at
+		switch {
+		case times == 1:
+			return add(took, price)
+		case until == kafka.Forever && price > kafka.Forever/times:
+			return kafka.Forever
+		case until == kafka.Forever || price <= span/times:
+			return add(took, price*times)
+		}
+		price -= span / times
+		took, at = took+span, until
+	}
+}
+
+// pace is how many times slower the disk is at time at, and until when.
+func (fs faults) pace(at kafka.Nanos) (times, until kafka.Nanos) {
+	times, until = 1, kafka.Forever
 	for i := range fs {
 		f, ok := fs[i].fault.(Slow)
 		if !ok || at < f.From || at >= f.Until || f.Times <= 1 {
 			continue
 		}
-		if price > kafka.Forever/kafka.Nanos(f.Times) {
-			return kafka.Forever
+		until = min(until, f.Until)
+		if times > kafka.Forever/kafka.Nanos(f.Times) {
+			times = kafka.Forever
+			continue
 		}
-		price *= kafka.Nanos(f.Times)
+		times *= kafka.Nanos(f.Times)
 	}
-	return price
+	return times, until
 }
 
 // room is the number of bytes that still fit.

@@ -11,6 +11,20 @@ import (
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
+// What a slow episode has begun goes on at the usual pace when it ends: a disk that is
+// healed does not stay busy for what it would have taken.
+func TestFaultD1ASlowEpisodeEndsForCallsUnderWay(t *testing.T) {
+	d := flatDisk()
+	d.Inject(Slow{Times: 1000, From: 0, Until: kafka.Second})
+	d.Inject(Slow{Times: 10, From: 0, Until: 2 * kafka.Second})
+	f := create(t, d, "f")
+	// 10,000 times slower for a second does 100 µs of the sync's millisecond, 10 times
+	// slower for another one the rest.
+	wantPrice(t, "sync", price(d, 0, func() { must(t, f.Sync()) }), kafka.Second+9*kafka.Millisecond)
+	wantPrice(t, "sync after that", price(d, 1_500*kafka.Millisecond, func() { must(t, f.Sync()) }), 10*kafka.Millisecond)
+	wantPrice(t, "sync that runs out of it", price(d, 1_995*kafka.Millisecond, func() { must(t, f.Sync()) }), 5*kafka.Millisecond+kafka.Millisecond/2)
+}
+
 func TestSlowEpisodeMultipliesPrices(t *testing.T) { // D2
 	d := flatDisk()
 	f := create(t, d, "f")
