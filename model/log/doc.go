@@ -60,10 +60,13 @@
 // written behind the whole entries, over a fragment. The cleaner checks the CRC of
 // what it reads, so that a damaged batch ends the cleaning and never gets a new
 // checksum. Keys are told apart by 128 bits of MurmurHash3, not by MD5. A segment that was
-// rolled when all of it was flushed gets its indexes synced with the next flush, and a
-// start after a power loss looks whether the one before the recovery point has them whole.
+// rolled when all of it was flushed gets its indexes synced with the next flush.
 //
 // # What it shares with Kafka
+//
+// A start after a power loss does not look at the indexes of the segment before the
+// recovery point: if it was rolled when all of it was flushed, zeros may stand at their
+// ends, and lookups by time find a wrong record there (KAFKA-19200).
 //
 // A crash between the renames of a truncation, or a power loss between a roll and its
 // flush, may leave a hole between two segments. Until the flush after a truncation a power

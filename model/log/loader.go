@@ -156,24 +156,8 @@ func (l *Loader) loadSegments() (busy bool, err error) {
 	l.recovered = len(l.log.segments)
 	if !l.p.Clean && len(l.log.segments) > 0 && !l.log.cfg.Quirks.Has(quirk.NoRecovery) {
 		l.recovered = max(0, l.log.floorIndex(l.p.RecoveryPoint))
-		return l.recoverRolled()
 	}
 	return false, nil
-}
-
-// recoverRolled looks at the segment before the first that is recovered, if that begins at
-// the recovery point: its records are flushed, but a power loss may have undone what the
-// roll did to its indexes. Kafka does not look (KAFKA-19200).
-func (l *Loader) recoverRolled() (busy bool, err error) {
-	i := l.recovered
-	if i == 0 || l.log.segments[i].base != l.p.RecoveryPoint {
-		return false, nil
-	}
-	stale, err := l.log.place.isStale(l.log.segments[i-1].base)
-	if stale {
-		l.recovered--
-	}
-	return true, err
 }
 
 func (l *Loader) loadSegment(base kafka.Offset) error {

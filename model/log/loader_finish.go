@@ -1,12 +1,5 @@
 package log
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/simkafka/simkafka/model/kafka"
-)
-
 import "github.com/simkafka/simkafka/model/quirk"
 
 // finish is storage 7.2 steps 6 to 9: the ends of the log.
@@ -141,34 +134,4 @@ func (x *timeIndex) isStale() bool {
 		return x.entry(0, 0) == timestampOffset{} // or a record of 1970, and no harm is done
 	}
 	return x.entry(0, n-1).timestamp <= x.entry(0, n-2).timestamp
-}
-
-// isStale is the same for the indexes of a segment of which nothing is in memory: only
-// their last entries are read.
-func (p *place) isStale(base kafka.Offset) (bool, error) {
-	var offsets offsetIndex
-	var times timeIndex
-	var err error
-	if offsets.entries, err = p.tail(filePath(p.dir, base, indexSuffix), offsetEntrySize); err != nil {
-		return false, err
-	}
-	if times.entries, err = p.tail(filePath(p.dir, base, timeIndexSuffix), timeEntrySize); err != nil {
-		return false, err
-	}
-	return offsets.isStale() || times.isStale(), nil
-}
-
-// tail are the last two entries of an index file, or fewer.
-func (p *place) tail(name string, width int64) (entryTable, error) {
-	f, err := p.fs.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("log: open index: %w", err)
-	}
-	n := f.Size() / width
-	from := max(0, n-2) * width
-	b, err := f.ReadAt(from, int(n*width-from))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("log: read index: %w", err)
-	}
-	return entryTable(b), nil
 }
