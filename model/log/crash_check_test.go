@@ -7,11 +7,14 @@ import (
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/vfs"
 	"github.com/simkafka/simkafka/sim/simdisk"
 )
 
 // recover looks at what a start makes of one image.
 func (e *enumeration) recover(image crashImage, owed *promise) {
+	image.Crash(simdisk.Kill, 0)
+	flushed := recoveryPointIn(e, image.Disk)
 	load := func() *Log {
 		image.Crash(simdisk.Kill, 0)
 		l := loadManager(e, image.Disk, "data", e.cfg).Get(tp("orders", 0))
@@ -24,7 +27,7 @@ func (e *enumeration) recover(image crashImage, owed *promise) {
 	got := batchesOf(e, l)
 	e.keeps(l, got, owed)
 	if !image.torn && !e.overlaps(got) {
-		e.indexesAgree(l, got)
+		e.indexesAgree(l, got, flushed)
 	}
 	state := logState(e, l)
 	again := load()
@@ -98,14 +101,34 @@ func (e *enumeration) overlaps(got []record.Batch) bool {
 	return false
 }
 
-// indexesAgree compares every lookup with a scan.
-func (e *enumeration) indexesAgree(l *Log, got []record.Batch) {
-	for _, s := range l.segments {
+// recoveryPointIn is what the directory's checkpoint says of the partition.
+func recoveryPointIn(t testingT, fs vfs.FS) kafka.Offset {
+	entries, err := ReadOffsetCheckpoint(fs, "data", RecoveryPointCheckpoint)
+	check(t, err)
+	for _, x := range entries {
+		if x.TP == tp("orders", 0) {
+			return x.Offset
+		}
+	}
+	return 0
+}
+
+// indexesAgree compares every lookup with a scan. Segments that end at flushed or before
+// are left alone by a start, as Kafka leaves them (KAFKA-19200): if they were rolled when
+// all of them was flushed, a power loss may have left zeros at the ends of their indexes.
+// Reads by offset find their way all the same, lookups by time need not.
+func (e *enumeration) indexesAgree(l *Log, got []record.Batch, flushed kafka.Offset) {
+	zeros := false
+	alone := max(0, l.floorIndex(flushed))
+	for n, s := range l.segments {
 		check(e, s.loadIndexes(&l.place))
+		if last := s.times.count() - 1; n < alone && last >= 0 && s.times.entry(0, last) == (timestampOffset{}) {
+			zeros = true
+		}
 		for i := range s.offsets.count() {
 			pos := s.offsets.entries.key(i, positionColumn())
-			if pos == 0 && s.offsets.entries.key(i, offsetColumn()) == 0 {
-				continue // zeros: they send a read to the segment's begin, from where it finds its way
+			if n < alone && pos == 0 && s.offsets.entries.key(i, offsetColumn()) == 0 {
+				continue
 			}
 			h, _, err := s.header(pos)
 			check(e, err)
@@ -126,8 +149,8 @@ func (e *enumeration) indexesAgree(l *Log, got []record.Batch) {
 	if len(l.segments) > 1 && l.segments[1].base <= l.LogStartOffset() {
 		return // a lookup by time ends in the first segment as new, whatever the log start
 	}
-	if e.unordered || slices.ContainsFunc(l.segments, func(s *segment) bool { return s.times.isStale() }) {
-		return // Kafka finds the wrong record by time in a rolled segment with zeros, too (KAFKA-19200)
+	if e.unordered || zeros {
+		return
 	}
 	var all []record.Record
 	newest := kafka.NoTimestamp

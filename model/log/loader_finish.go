@@ -127,11 +127,5 @@ func (x *offsetIndex) isStale() bool {
 
 func (x *timeIndex) isStale() bool {
 	n := x.count()
-	switch n {
-	case 0:
-		return false
-	case 1:
-		return x.entry(0, 0) == timestampOffset{} // or a record of 1970, and no harm is done
-	}
-	return x.entry(0, n-1).timestamp <= x.entry(0, n-2).timestamp
+	return n > 1 && x.entry(0, n-1).timestamp <= x.entry(0, n-2).timestamp
 }
