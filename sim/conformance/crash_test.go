@@ -59,12 +59,9 @@ func TestKafkaRecoversOurCrashStates(t *testing.T) {
 func TestKafkaRecoversASimulatedCluster(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		needKafka(t, r)
-		if r.kraft {
-			t.Skip("its topics have the setting segment.bytes of 3.9")
-		}
 		k, dir := startKafkaLogs(t, r), ramDir(t)
 		c, _ := troubled(t, 1)
-		topics := simulatedTopics()
+		topics := simulatedTopics(r)
 		for i := range topics {
 			topics[i].ID = kafka.TopicID{byte(i + 1)}.String()
 		}

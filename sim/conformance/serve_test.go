@@ -86,7 +86,7 @@ func (s *serving) createTopics() {
 		}
 	}
 	if !s.r.kraft {
-		s.topics = append(s.topics, simulatedTopics()...)
+		s.topics = append(s.topics, simulatedTopics(s.r)...)
 	}
 	s.configs = (&manifest{Topics: s.topics}).configs(s.t)
 	s.c.start()
@@ -188,7 +188,7 @@ func hasZeros(b []byte) bool {
 // stageCluster takes the replicas of a simulated cluster, each from another broker.
 func (s *serving) stageCluster() {
 	c, _ := troubled(s.t, 1)
-	for i, topic := range simulatedTopics() {
+	for i, topic := range simulatedTopics(s.r) {
 		for _, name := range []kafka.NodeID{kafka.NodeID(i%3 + 1), kafka.NodeID((i+1)%3 + 1)} {
 			disk := c.Disk(name)
 			there, err := vfs.Exists(disk, "data/"+topic.Name+"-0")
@@ -198,7 +198,7 @@ func (s *serving) stageCluster() {
 				break
 			}
 		}
-		id := s.topics[len(s.topics)-len(simulatedTopics())+i].ID
+		id := s.topics[len(s.topics)-len(simulatedTopics(s.r))+i].ID
 		check(s.t, log.WriteTopicID(s.stage, "data/"+topic.Name+"-0", topicID(s.t, id)))
 	}
 }

@@ -25,12 +25,12 @@ func troubled(t testing.TB, seed uint64) (*cluster.Cluster, *outcome.Result) {
 	return c, c.Run()
 }
 
-// simulatedTopics are those of the scenario.
-func simulatedTopics() []goldenTopic {
+// simulatedTopics are those of the scenario, in the words of the release.
+func simulatedTopics(r release) []goldenTopic {
 	return []goldenTopic{
-		{Name: "sim-plain", Settings: map[string]string{"segment.bytes": "9000", "index.interval.bytes": "400", "segment.index.bytes": "4096"}},
-		{Name: "sim-packed", Settings: map[string]string{"segment.bytes": "5000", "index.interval.bytes": "300", "segment.index.bytes": "4096"}},
-		{Name: "sim-stamped", Settings: map[string]string{"segment.bytes": "6000", "index.interval.bytes": "300", "segment.index.bytes": "4096",
+		{Name: "sim-plain", Settings: map[string]string{r.segmentBytes: "9000", "index.interval.bytes": "400", "segment.index.bytes": "4096"}},
+		{Name: "sim-packed", Settings: map[string]string{r.segmentBytes: "5000", "index.interval.bytes": "300", "segment.index.bytes": "4096"}},
+		{Name: "sim-stamped", Settings: map[string]string{r.segmentBytes: "6000", "index.interval.bytes": "300", "segment.index.bytes": "4096",
 			"message.timestamp.type": "LogAppendTime", "flush.messages": "20"}},
 	}
 }
