@@ -14,7 +14,7 @@ import (
 type Directories struct {
 	fs       vfs.FS
 	all      []*Manager // as configured
-	replicas []Replica  // of those that are online, sorted by TP
+	replicas replicas   // of those that are online, sorted by TP
 	// failed is told of the failure of a directory that was online. What it returns goes
 	// up: nil lets the others carry on.
 	failed func(*DirError) error
@@ -117,7 +117,7 @@ func (d *Directories) LoadStep(now kafka.TimestampMs) (loaded *Replica, in *Mana
 		case err != nil:
 			return nil, m, false, err
 		case loaded != nil:
-			loaded, err = d.enter(*loaded)
+			loaded, err = d.replicas.enter(*loaded)
 		}
 		return loaded, m, err == nil && d.loaded(), err
 	}
@@ -130,15 +130,6 @@ func endsStart(err error) bool {
 	return errors.As(err, &corrupt) || errors.As(err, &duplicate)
 }
 
-func (d *Directories) enter(r Replica) (*Replica, error) {
-	i, found := d.find(r.TP)
-	if found {
-		return nil, &DuplicateError{r.TP, d.replicas[i].Log.dir, r.Log.dir}
-	}
-	d.replicas = slices.Insert(d.replicas, i, r)
-	return &d.replicas[i], nil
-}
-
 func (d *Directories) loaded() bool {
 	return !slices.ContainsFunc(d.all, func(m *Manager) bool { return !m.offline && m.load != nil })
 }
@@ -147,19 +138,8 @@ func (d *Directories) loaded() bool {
 // deleted, or a directory fails, and not to be written to.
 func (d *Directories) Replicas() []Replica { return d.replicas }
 
-func (d *Directories) find(tp kafka.TopicPartition) (int, bool) {
-	return slices.BinarySearchFunc(d.replicas, tp, func(r Replica, tp kafka.TopicPartition) int {
-		return r.TP.Compare(tp)
-	})
-}
-
 // Get is the partition's log; nil if there is none.
-func (d *Directories) Get(tp kafka.TopicPartition) *Log {
-	if i, found := d.find(tp); found {
-		return d.replicas[i].Log
-	}
-	return nil
-}
+func (d *Directories) Get(tp kafka.TopicPartition) *Log { return d.replicas.get(tp) }
 
 // next is the directory for a new partition: that with the fewest, future ones included;
 // of equals the first as configured (nextLogDirs). nil if all have failed.
@@ -185,7 +165,7 @@ func (d *Directories) Create(tp kafka.TopicPartition, id kafka.TopicID, isNew bo
 	for m := d.next(); m != nil; m = d.next() {
 		l, err := m.Create(tp, id, now)
 		if err == nil {
-			i, _ := d.find(tp)
+			i, _ := d.replicas.find(tp)
 			d.replicas = slices.Insert(d.replicas, i, Replica{tp, id, l})
 			return l, nil
 		}
@@ -198,7 +178,7 @@ func (d *Directories) Create(tp kafka.TopicPartition, id kafka.TopicID, isNew bo
 
 // SetTopicID writes partition.metadata for a partition that had none.
 func (d *Directories) SetTopicID(tp kafka.TopicPartition, id kafka.TopicID) error {
-	i, found := d.find(tp)
+	i, found := d.replicas.find(tp)
 	if !found || d.replicas[i].TopicID == id {
 		return nil
 	}
@@ -214,7 +194,7 @@ func (d *Directories) SetTopicID(tp kafka.TopicPartition, id kafka.TopicID) erro
 // do. unique draws what makes a name unique. A partition that is not there is
 // ErrDirsOffline if a directory is offline.
 func (d *Directories) Delete(tp kafka.TopicPartition, unique func() [16]byte) (dirs []string, err error) {
-	i, found := d.find(tp)
+	i, found := d.replicas.find(tp)
 	if !found && d.Online() < len(d.all) {
 		return nil, ErrDirsOffline
 	}

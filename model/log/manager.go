@@ -8,13 +8,6 @@ import (
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
-// Replica is a partition in a data directory.
-type Replica struct {
-	TP      kafka.TopicPartition
-	TopicID kafka.TopicID // zero if the directory has no partition.metadata
-	Log     *Log
-}
-
 // Manager keeps the logs of one data directory (LogManager, for one log.dir): it
 // loads them at start, makes and deletes them, writes the checkpoints and stops
 // them. Its work comes in bounded steps; who calls them decides when.
@@ -29,7 +22,7 @@ type Manager struct {
 	configFor func(topic string) *Config
 	jitter    Jitter
 
-	replicas []Replica // sorted by TP
+	replicas replicas  // sorted by TP
 	futures  []Replica // moves that were under way, sorted by TP
 	strays   []string  // directories named -stray
 	lock     vfs.Lock  // nil if the file system has none
@@ -88,26 +81,15 @@ func (m *Manager) Strays() []string { return m.strays }
 // Online tells that the directory has not failed.
 func (m *Manager) Online() bool { return !m.offline }
 
-func (m *Manager) find(tp kafka.TopicPartition) (int, bool) {
-	return slices.BinarySearchFunc(m.replicas, tp, func(r Replica, tp kafka.TopicPartition) int {
-		return r.TP.Compare(tp)
-	})
-}
-
 // Get is the partition's log; nil if there is none.
-func (m *Manager) Get(tp kafka.TopicPartition) *Log {
-	if i, found := m.find(tp); found {
-		return m.replicas[i].Log
-	}
-	return nil
-}
+func (m *Manager) Get(tp kafka.TopicPartition) *Log { return m.replicas.get(tp) }
 
 func (m *Manager) path(tp kafka.TopicPartition) string { return m.dir + "/" + tp.String() }
 
 // Create makes a partition's log with its directory and partition.metadata. With a
 // zero id that file is left out. The partition must not be there.
 func (m *Manager) Create(tp kafka.TopicPartition, id kafka.TopicID, now kafka.TimestampMs) (*Log, error) {
-	i, found := m.find(tp)
+	i, found := m.replicas.find(tp)
 	if found {
 		panic("log: creation of " + tp.String() + ", which exists")
 	}
@@ -128,7 +110,7 @@ func (m *Manager) Create(tp kafka.TopicPartition, id kafka.TopicID, now kafka.Ti
 
 // SetTopicID writes partition.metadata for a partition that had none.
 func (m *Manager) SetTopicID(tp kafka.TopicPartition, id kafka.TopicID) error {
-	i, found := m.find(tp)
+	i, found := m.replicas.find(tp)
 	if !found || m.replicas[i].TopicID == id {
 		return nil
 	}
@@ -143,7 +125,7 @@ func (m *Manager) SetTopicID(tp kafka.TopicPartition, id kafka.TopicID) error {
 // returned and is to be removed file.delete.delay.ms later with RemoveDir. unique makes
 // the name unique; it is drawn. The checkpoints are written without the partition.
 func (m *Manager) Delete(tp kafka.TopicPartition, unique [16]byte) (dir string, err error) {
-	i, found := m.find(tp)
+	i, found := m.replicas.find(tp)
 	if !found {
 		return "", nil
 	}

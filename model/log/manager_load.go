@@ -200,10 +200,5 @@ func (m *Manager) enter(d *partitionDir, l *Log) (*Replica, error) {
 		return nil, nil
 	}
 	l.cleanedTo, l.cleaned = lookupOffset(m.load.cleaned, d.tp)
-	i, found := m.find(d.tp)
-	if found {
-		return nil, &DuplicateError{d.tp, m.replicas[i].Log.dir, l.dir}
-	}
-	m.replicas = slices.Insert(m.replicas, i, Replica{d.tp, id, l})
-	return &m.replicas[i], nil
+	return m.replicas.enter(Replica{d.tp, id, l})
 }
