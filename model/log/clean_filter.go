@@ -22,7 +22,7 @@ type cleanFilter struct {
 	kept []record.Record // of the batch at hand; their bytes are its own or the iterator's
 
 	headers []record.Header // those of kept
-	hashes  []keyHash       // of kept, before they are chosen
+	keys    []keyAt         // of kept, before they are chosen
 }
 
 // filter is what stays of b: b itself, a thinner batch, a header without records, or
@@ -65,7 +65,7 @@ func (f *cleanFilter) collect(b record.Batch, expired bool) (tombstones bool, er
 	chosen := f.kept[:0]
 	for i := range f.kept {
 		r := &f.kept[i]
-		if !control && !f.keeps(r, f.hashes[i], expired) {
+		if !control && !f.keeps(r, f.keys[i].key, expired) {
 			continue
 		}
 		chosen = append(chosen, *r)
@@ -77,7 +77,7 @@ func (f *cleanFilter) collect(b record.Batch, expired bool) (tombstones bool, er
 
 // all puts all records of b into kept and hashes their keys.
 func (f *cleanFilter) all(b record.Batch, hash bool) {
-	f.headers, f.hashes = f.headers[:0], f.hashes[:0]
+	f.headers, f.keys = f.headers[:0], f.keys[:0]
 	for f.it.Reset(b); f.it.Next(); {
 		r := f.it.Record()
 		f.kept = append(f.kept, *r)
@@ -87,9 +87,10 @@ func (f *cleanFilter) all(b record.Batch, hash bool) {
 			f.kept[len(f.kept)-1].Headers = f.headers[from:len(f.headers):len(f.headers)]
 		}
 		if hash {
-			f.hashes = append(f.hashes, f.offsets.hash(r.Key))
+			f.keys = append(f.keys, keyAt{f.offsets.hash(r.Key), r.Offset})
 		}
 	}
+	f.offsets.touch(f.keys)
 }
 
 // keeps decides on a record of a data batch.

@@ -69,12 +69,6 @@ type Cleaning struct {
 	writeBuffer []byte
 }
 
-// keyAt is a record's key and offset.
-type keyAt struct {
-	key    keyHash
-	offset kafka.Offset
-}
-
 // BeginCleaning begins to clean what p.Range says, which CleanRange has said just
 // before. Only one cleaning of a log is under way at a time.
 func (l *Log) BeginCleaning(p CleanParams) *Cleaning {
@@ -212,6 +206,7 @@ func (c *Cleaning) enter(b record.Batch) (full bool, err error) {
 				c.keys = append(c.keys, keyAt{c.offsets.hash(r.Key), r.Offset})
 			}
 		}
+		c.offsets.touch(c.keys)
 		for i := range c.keys {
 			if !c.offsets.put(c.keys[i].key, c.keys[i].offset) {
 				return true, nil

@@ -25,7 +25,7 @@ type offsetMap struct {
 	// latest is the last offset that the map accounts for, -1 at first.
 	latest kafka.Offset
 
-	fetched kafka.Offset // keeps the loads of hash; without meaning
+	touched kafka.Offset // keeps the loads of touch; without meaning
 }
 
 type offsetSlot struct {
@@ -35,6 +35,12 @@ type offsetSlot struct {
 
 // keyHash are the 128 bits that a key is known by.
 type keyHash struct{ hi, lo uint64 }
+
+// keyAt is a record's key and offset.
+type keyAt struct {
+	key    keyHash
+	offset kafka.Offset
+}
 
 // defaultLoadFactor is log.cleaner.io.buffer.load.factor, in millionths.
 const defaultLoadFactor = 900_000
@@ -76,13 +82,22 @@ func (m *offsetMap) get(key keyHash) (offset kafka.Offset, found bool) {
 	return s.next - 1, s.next != 0
 }
 
-// hash is what the map knows a key by. It fetches the key's place in the map, which
-// is rarely in the processor's cache: who hashes several keys before using the first
-// waits for all places at once.
+// hash is what the map knows a key by.
 func (m *offsetMap) hash(key []byte) (h keyHash) {
 	h.hi, h.lo = hash128(m.seed, key)
-	m.fetched += m.slots[h.lo&uint64(len(m.slots)-1)].next
 	return h
+}
+
+// touch brings the keys' places in the map, which are rarely in the processor's
+// cache, there: a short loop waits for many places at once, a find for each waits for
+// one after the other.
+func (m *offsetMap) touch(keys []keyAt) {
+	mask := uint64(len(m.slots) - 1)
+	var sum kafka.Offset
+	for i := range keys {
+		sum += m.slots[keys[i].key.lo&mask].next
+	}
+	m.touched = sum
 }
 
 // find is the slot of a hash, or the empty one where it would be.
