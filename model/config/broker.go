@@ -94,6 +94,23 @@ var brokerKeys = []key[Broker]{
 	number("log.message.timestamp.after.max.ms", "ms", "9223372036854775807", 0, maxInt64, func(b *Broker) *int64 { return &b.LogDefaults.TimestampAfterMaxMs }),
 	words("compression.type", "producer", brokerCodecs, func(b *Broker, v string) { b.LogDefaults.setCodec(v) }),
 	boolean("log.preallocate", "false", func(b *Broker) *bool { return &b.LogDefaults.Preallocate }),
+
+	// Groups (cluster 9.4, groups 0.1).
+	millis("group.initial.rebalance.delay.ms", "3000", 0, func(b *Broker) *kafka.Nanos { return &b.GroupInitialDelay }).older("zk-0.11", "0"),
+	millis("group.min.session.timeout.ms", "6000", 0, func(b *Broker) *kafka.Nanos { return &b.GroupMinSession }),
+	millis("group.max.session.timeout.ms", "1800000", 0, func(b *Broker) *kafka.Nanos { return &b.GroupMaxSession }).older("zk-2.6", "300000"),
+	number("group.max.size", "members", "2147483647", 1, maxInt32, func(b *Broker) *int { return &b.GroupMaxSize }),
+	number("offsets.topic.num.partitions", "partitions", "50", 1, maxInt32, func(b *Broker) *int32 { return &b.OffsetsPartitions }),
+	number("offsets.topic.replication.factor", "replicas", "3", 1, 32767, func(b *Broker) *int { return &b.OffsetsReplication }),
+	number("offsets.topic.segment.bytes", "bytes", "104857600", 14, maxInt32, func(b *Broker) *int32 { return &b.OffsetsSegmentBytes }),
+	// 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
+	number("offsets.topic.compression.codec", "number of the codec", "0", 0, 4, func(b *Broker) *int32 { return &b.OffsetsCodec }),
+	duration("offsets.retention.minutes", "min", "10080", 1, kafka.Minute, func(b *Broker) *kafka.Nanos { return &b.OffsetsRetention }).older("zk-2.0", "1440"),
+	millis("offsets.retention.check.interval.ms", "600000", 1, func(b *Broker) *kafka.Nanos { return &b.OffsetsRetentionCheck }),
+	millis("offsets.commit.timeout.ms", "5000", 1, func(b *Broker) *kafka.Nanos { return &b.OffsetsCommitTimeout }),
+	number("offsets.commit.required.acks", "acks", "-1", -1, 1, func(b *Broker) *int32 { return &b.OffsetsAcks }),
+	number("offset.metadata.max.bytes", "bytes", "4096", 0, maxInt32, func(b *Broker) *int { return &b.OffsetMetadataMax }),
+	number("offsets.load.buffer.size", "bytes", "5242880", 1, maxInt32, func(b *Broker) *int { return &b.OffsetsLoadBuffer }),
 }
 
 // hours keeps a setting in hours as milliseconds.

@@ -36,6 +36,15 @@ type Profile struct {
 	// HaltOnDirFailure: the failure of one log directory ends the process (before KIP-112).
 	HaltOnDirFailure bool
 	HWMinISRGate     bool // KAFKA-15583
+	IndexPerBatch    bool // KAFKA-806: followers index each batch of an append, as leaders do
+	// OffsetsFactorOfAlive: __consumer_offsets is made with fewer replicas where fewer
+	// brokers are alive than offsets.topic.replication.factor says (before KIP-115).
+	OffsetsFactorOfAlive bool
+	// StaticMembers: KIP-345; before it a request with a group instance id is refused.
+	StaticMembers bool
+	// ExpireIdleGroups: offsets expire once their group is empty (KIP-211); before, each
+	// expired by the time of its commit.
+	ExpireIdleGroups bool
 	// AutoRebalanceIgnoresReassignment: KAFKA-10149, 3.4 (cluster Z-26).
 	AutoRebalanceIgnoresReassignment bool
 	Partitioner                      Partitioner // P-13, P-14
@@ -60,6 +69,8 @@ type APIVersions struct {
 	Produce, Fetch, ListOffsets, Metadata, OffsetForLeaderEpoch int16
 	LeaderAndISR, StopReplica, UpdateMetadata                   int16
 	ControlledShutdown, AlterPartition                          int16
+	FindCoordinator, JoinGroup, SyncGroup, Heartbeat            int16
+	LeaveGroup, OffsetCommit, OffsetFetch                       int16
 }
 
 // Broker is the configuration of one broker process.
@@ -120,6 +131,21 @@ type Broker struct {
 	CleanerIORate                 int64 // bytes a second, of all threads; maxInt64 = without limit
 	CleanerIOBuffer               int32
 	RecoveryThreads               int
+
+	GroupInitialDelay     kafka.Nanos // group.initial.rebalance.delay.ms
+	GroupMinSession       kafka.Nanos // group.min.session.timeout.ms
+	GroupMaxSession       kafka.Nanos
+	GroupMaxSize          int   // members
+	OffsetsPartitions     int32 // offsets.topic.num.partitions
+	OffsetsReplication    int
+	OffsetsSegmentBytes   int32
+	OffsetsCodec          int32       // offsets.topic.compression.codec
+	OffsetsRetention      kafka.Nanos // offsets.retention.minutes
+	OffsetsRetentionCheck kafka.Nanos
+	OffsetsCommitTimeout  kafka.Nanos
+	OffsetsAcks           int32 // offsets.commit.required.acks
+	OffsetMetadataMax     int   // offset.metadata.max.bytes
+	OffsetsLoadBuffer     int   // bytes
 
 	ProducerExpirationMs    int64       // producer.id.expiration.ms
 	ProducerExpirationCheck kafka.Nanos // producer.id.expiration.check.interval.ms
@@ -210,6 +236,17 @@ type Consumer struct {
 	MetadataMaxAge    kafka.Nanos
 	CheckCRCs         bool
 	ConnectionSetup   kafka.Nanos
+
+	// Of members of a group.
+	GroupInstanceID    string // "" = dynamic
+	Assignors          []string
+	SessionTimeout     kafka.Nanos
+	HeartbeatInterval  kafka.Nanos
+	MaxPollInterval    kafka.Nanos // is also the rebalance timeout
+	AutoCommit         bool
+	AutoCommitInterval kafka.Nanos
+	APITimeout         kafka.Nanos // default.api.timeout.ms
+	LeaveOnClose       bool        // internal.leave.group.on.close
 }
 
 // ZooKeeper is the configuration of the ensemble.

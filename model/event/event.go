@@ -113,7 +113,9 @@ const (
 	LogCleaned     // Node, TP, Offset = exclusive end of what is clean, Size = bytes that it saved
 	CleaningFailed // Node, TP, Text: aborted, or given up until the broker starts again
 
-	NumKinds
+	// --- groups: see group.go ---
+
+	firstOfGroups
 )
 
 // The causes of a LogStartRaised.
@@ -160,6 +162,14 @@ type Event struct {
 	MaximalISR []kafka.NodeID
 	Replicas   []kafka.NodeID
 	Text       string
+
+	// Of the facts about groups (group.go).
+	Group      string // group id
+	Member     string // member id
+	Detail     string
+	Generation int32
+	State      GroupState
+
 	// Batch is the batch of a BatchAppended or RecordDelivered, lent until the observers
 	// have seen the event: who keeps an event clears it.
 	Batch []byte

@@ -52,6 +52,31 @@ var names = [NumKinds]string{
 	CleaningBegan:      "cleaning-began",
 	LogCleaned:         "log-cleaned",
 	CleaningFailed:     "cleaning-failed",
+
+	CoordinatorLoaded:   "coordinator-loaded",
+	CoordinatorUnloaded: "coordinator-unloaded",
+	GroupChanged:        "group-changed",
+	MemberJoined:        "member-joined",
+	MemberRemoved:       "member-removed",
+	JoinAnswered:        "join-answered",
+	SyncAnswered:        "sync-answered",
+	AssignmentStored:    "assignment-stored",
+	OffsetCommitted:     "offset-committed",
+	OffsetLoaded:        "offset-loaded",
+	OffsetRemoved:       "offset-removed",
+
+	CoordinatorSought: "coordinator-sought",
+	CoordinatorFound:  "coordinator-found",
+	CoordinatorLost:   "coordinator-lost",
+	MemberChanged:     "member-changed",
+	PartitionAssigned: "partition-assigned",
+	PartitionRevoked:  "partition-revoked",
+	PartitionLost:     "partition-lost",
+	CommittedFetched:  "committed-fetched",
+	Polled:            "polled",
+	RecordProcessed:   "record-processed",
+	CommitSent:        "commit-sent",
+	CommitAnswered:    "commit-answered",
 }
 
 func (k Kind) String() string {

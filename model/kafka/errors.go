@@ -21,12 +21,24 @@ const (
 	ReplicaNotAvailable          ErrorCode = 9
 	MessageTooLarge              ErrorCode = 10
 	StaleControllerEpoch         ErrorCode = 11
+	OffsetMetadataTooLarge       ErrorCode = 12
 	NetworkException             ErrorCode = 13
+	CoordinatorLoadInProgress    ErrorCode = 14
+	CoordinatorNotAvailable      ErrorCode = 15
+	NotCoordinator               ErrorCode = 16
 	InvalidTopicException        ErrorCode = 17
 	RecordListTooLarge           ErrorCode = 18
 	NotEnoughReplicas            ErrorCode = 19
 	NotEnoughReplicasAfterAppend ErrorCode = 20
 	InvalidRequiredAcks          ErrorCode = 21
+	IllegalGeneration            ErrorCode = 22
+	InconsistentGroupProtocol    ErrorCode = 23
+	InvalidGroupID               ErrorCode = 24
+	UnknownMemberID              ErrorCode = 25
+	InvalidSessionTimeout        ErrorCode = 26
+	RebalanceInProgress          ErrorCode = 27
+	InvalidCommitOffsetSize      ErrorCode = 28
+	GroupAuthorizationFailed     ErrorCode = 30
 	InvalidTimestamp             ErrorCode = 32
 	UnsupportedVersion           ErrorCode = 35
 	TopicAlreadyExists           ErrorCode = 36
@@ -46,6 +58,8 @@ const (
 	KafkaStorageError            ErrorCode = 56
 	UnknownProducerID            ErrorCode = 59
 	ReassignmentInProgress       ErrorCode = 60
+	NonEmptyGroup                ErrorCode = 68
+	GroupIDNotFound              ErrorCode = 69
 	FetchSessionIDNotFound       ErrorCode = 70
 	InvalidFetchSessionEpoch     ErrorCode = 71
 	ListenerNotFound             ErrorCode = 72
@@ -54,10 +68,15 @@ const (
 	UnknownLeaderEpoch           ErrorCode = 75
 	StaleBrokerEpoch             ErrorCode = 77
 	OffsetNotAvailable           ErrorCode = 78
+	MemberIDRequired             ErrorCode = 79
 	PreferredLeaderNotAvailable  ErrorCode = 80
+	GroupMaxSizeReached          ErrorCode = 81
+	FencedInstanceID             ErrorCode = 82
 	EligibleLeadersNotAvailable  ErrorCode = 83
 	ElectionNotNeeded            ErrorCode = 84
+	GroupSubscribedToTopic       ErrorCode = 86
 	InvalidRecord                ErrorCode = 87
+	UnstableOffsetCommit         ErrorCode = 88
 	InvalidUpdateVersion         ErrorCode = 95
 	UnknownTopicID               ErrorCode = 100
 	InconsistentTopicID          ErrorCode = 103
@@ -86,12 +105,24 @@ var errorTable = map[ErrorCode]errorTraits{
 	ReplicaNotAvailable:          {"REPLICA_NOT_AVAILABLE", true, true},
 	MessageTooLarge:              {"MESSAGE_TOO_LARGE", false, false},
 	StaleControllerEpoch:         {"STALE_CONTROLLER_EPOCH", false, false},
+	OffsetMetadataTooLarge:       {"OFFSET_METADATA_TOO_LARGE", false, false},
 	NetworkException:             {"NETWORK_EXCEPTION", true, true},
+	CoordinatorLoadInProgress:    {"COORDINATOR_LOAD_IN_PROGRESS", true, false},
+	CoordinatorNotAvailable:      {"COORDINATOR_NOT_AVAILABLE", true, false},
+	NotCoordinator:               {"NOT_COORDINATOR", true, false},
 	InvalidTopicException:        {"INVALID_TOPIC_EXCEPTION", false, false},
 	RecordListTooLarge:           {"RECORD_LIST_TOO_LARGE", false, false},
 	NotEnoughReplicas:            {"NOT_ENOUGH_REPLICAS", true, false},
 	NotEnoughReplicasAfterAppend: {"NOT_ENOUGH_REPLICAS_AFTER_APPEND", true, false},
 	InvalidRequiredAcks:          {"INVALID_REQUIRED_ACKS", false, false},
+	IllegalGeneration:            {"ILLEGAL_GENERATION", false, false},
+	InconsistentGroupProtocol:    {"INCONSISTENT_GROUP_PROTOCOL", false, false},
+	InvalidGroupID:               {"INVALID_GROUP_ID", false, false},
+	UnknownMemberID:              {"UNKNOWN_MEMBER_ID", false, false},
+	InvalidSessionTimeout:        {"INVALID_SESSION_TIMEOUT", false, false},
+	RebalanceInProgress:          {"REBALANCE_IN_PROGRESS", false, false},
+	InvalidCommitOffsetSize:      {"INVALID_COMMIT_OFFSET_SIZE", false, false},
+	GroupAuthorizationFailed:     {"GROUP_AUTHORIZATION_FAILED", false, false},
 	InvalidTimestamp:             {"INVALID_TIMESTAMP", false, false},
 	UnsupportedVersion:           {"UNSUPPORTED_VERSION", false, false},
 	TopicAlreadyExists:           {"TOPIC_ALREADY_EXISTS", false, false},
@@ -111,6 +142,8 @@ var errorTable = map[ErrorCode]errorTraits{
 	KafkaStorageError:            {"KAFKA_STORAGE_ERROR", true, true},
 	UnknownProducerID:            {"UNKNOWN_PRODUCER_ID", false, false},
 	ReassignmentInProgress:       {"REASSIGNMENT_IN_PROGRESS", false, false},
+	NonEmptyGroup:                {"NON_EMPTY_GROUP", false, false},
+	GroupIDNotFound:              {"GROUP_ID_NOT_FOUND", false, false},
 	FetchSessionIDNotFound:       {"FETCH_SESSION_ID_NOT_FOUND", true, false},
 	InvalidFetchSessionEpoch:     {"INVALID_FETCH_SESSION_EPOCH", true, false},
 	ListenerNotFound:             {"LISTENER_NOT_FOUND", true, true},
@@ -119,10 +152,15 @@ var errorTable = map[ErrorCode]errorTraits{
 	UnknownLeaderEpoch:           {"UNKNOWN_LEADER_EPOCH", true, false},
 	StaleBrokerEpoch:             {"STALE_BROKER_EPOCH", false, false},
 	OffsetNotAvailable:           {"OFFSET_NOT_AVAILABLE", true, false},
+	MemberIDRequired:             {"MEMBER_ID_REQUIRED", false, false},
 	PreferredLeaderNotAvailable:  {"PREFERRED_LEADER_NOT_AVAILABLE", true, true},
+	GroupMaxSizeReached:          {"GROUP_MAX_SIZE_REACHED", false, false},
+	FencedInstanceID:             {"FENCED_INSTANCE_ID", false, false},
 	EligibleLeadersNotAvailable:  {"ELIGIBLE_LEADERS_NOT_AVAILABLE", true, true},
 	ElectionNotNeeded:            {"ELECTION_NOT_NEEDED", true, true},
+	GroupSubscribedToTopic:       {"GROUP_SUBSCRIBED_TO_TOPIC", false, false},
 	InvalidRecord:                {"INVALID_RECORD", false, false},
+	UnstableOffsetCommit:         {"UNSTABLE_OFFSET_COMMIT", true, false},
 	InvalidUpdateVersion:         {"INVALID_UPDATE_VERSION", false, false},
 	UnknownTopicID:               {"UNKNOWN_TOPIC_ID", true, true},
 	InconsistentTopicID:          {"INCONSISTENT_TOPIC_ID", true, true},
