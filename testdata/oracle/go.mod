@@ -8,6 +8,8 @@ require (
 	github.com/simkafka/simkafka v0.0.0
 )
 
+require github.com/twmb/franz-go v1.20.5
+
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/eapache/go-resiliency v1.7.0 // indirect
