@@ -48,7 +48,7 @@ func (r *reader) fetch(in *step.Input, out *step.Effects) kafka.Nanos {
 		if at++; at == len(r.parts) {
 			at = 0
 		}
-		if a.state != fetching || r.bounded && a.pos.offset >= a.end {
+		if a.state != fetching || a.paused || a.buffered || r.bounded && a.pos.offset >= a.end {
 			continue
 		}
 		if a.retryAt > in.Now {
@@ -197,6 +197,10 @@ func (r *reader) fetched(in *step.Input, out *step.Effects, c *netclient.Complet
 				r.network.meta.hint(out, info, rp.Partition, leaderInfo{kafka.NodeID(rp.CurrentLeader.LeaderID),
 					kafka.LeaderEpoch(rp.CurrentLeader.LeaderEpoch)})
 				r.fetchFailed(in, a, err)
+				continue
+			}
+			if r.hold != nil {
+				r.hold(a, rp.RecordBatches, f.node)
 				continue
 			}
 			r.consume(in, out, a, rp.RecordBatches, f.node)

@@ -207,7 +207,7 @@ func (l *lab) request(c *labConn, correlation int32, req kmsg.Request) {
 func (l *lab) take(broker int32) (*labConn, labRequest) {
 	l.t.Helper()
 	for _, c := range l.conns {
-		if c.addr == addrOf(broker) && len(c.requests) > 0 {
+		if c.addr == addrOf(broker) && len(c.requests) > 0 && !isOfGroup(c.requests[0].req) {
 			r := c.requests[0]
 			c.requests = c.requests[1:]
 			return c, r
@@ -322,7 +322,9 @@ func (l *lab) note(e *event.Event) {
 	case event.PositionReset:
 		l.say("position of %v: %d to %d, %s", e.TP, e.Offset, e.Base, e.Text)
 	default:
-		l.say("%v %s", e.Kind, e.Text)
+		if !l.noteGroup(e) {
+			l.say("%v %s", e.Kind, e.Text)
+		}
 	}
 }
 
@@ -363,7 +365,7 @@ func describe(req kmsg.Request) string {
 			fmt.Fprintf(&b, " %s:%dx%d", t.Topic, t.NumPartitions, t.ReplicationFactor)
 		}
 	default:
-		fmt.Fprintf(&b, "%T", req)
+		b.WriteString(describeGroup(req))
 	}
 	return b.String()
 }

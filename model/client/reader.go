@@ -44,6 +44,8 @@ type reader struct {
 	turn    int         // index in parts to begin the next fetch with
 	nodes   []fetchNode
 	sink    sink
+	// hold takes the records of a fetch instead of sink, to be consumed later; nil = not.
+	hold    func(a *assigned, data []byte, node kafka.NodeID)
 	bounded bool   // read up to the high watermark only
 	failure string // what was raised
 }

@@ -67,8 +67,12 @@ func (s *script) play(d *datadriven.TestData) {
 		s.lab.cut(a.broker())
 	case "answer":
 		s.answer(a)
+	case "member":
+		s.lab = newLab(s.t, NewGroupConsumer(a.member()))
 	default:
-		d.Fatalf(s.t, "unknown command")
+		if !s.playGroup(a) {
+			d.Fatalf(s.t, "unknown command")
+		}
 	}
 }
 

@@ -39,6 +39,9 @@ type assigned struct {
 	reason  string      // why the position is being reset
 	retryAt kafka.Nanos // no request before; a new leader ends the wait
 	asking  *question   // the question about offsets that is in flight
+	// Of partitions that a group assigned: paused ones are about to be revoked; buffered
+	// ones have records that poll has not returned.
+	paused, buffered bool
 	// end is the high watermark to read up to, NoOffset until asked (Verifier only).
 	end kafka.Offset
 }
@@ -116,10 +119,19 @@ func (r *reader) assign() {
 	}
 }
 
+// newAssigned is a partition without a position.
+func newAssigned(info *topicInfo, p int32) *assigned {
+	return &assigned{tp: kafka.TopicPartition{Topic: info.name, Partition: p}, info: info, end: kafka.NoOffset,
+		pos: position{kafka.NoOffset, kafka.NoLeaderEpoch, leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}}}
+}
+
+// hasPosition: the position may be committed.
+func (a *assigned) hasPosition() bool { return a.state == fetching || a.state == awaitValidation }
+
 // adopt begins to read a partition.
 func (r *reader) adopt(t *readTopic, p int32) {
-	a := &assigned{tp: kafka.TopicPartition{Topic: t.info.name, Partition: p}, info: t.info, index: len(r.parts), end: kafka.NoOffset,
-		pos: position{kafka.NoOffset, kafka.NoLeaderEpoch, leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}}}
+	a := newAssigned(t.info, p)
+	a.index = len(r.parts)
 	t.parts[p] = a
 	r.parts = append(r.parts, a)
 	r.start(a)
@@ -149,7 +161,7 @@ func (r *reader) maybeValidate(a *assigned) {
 		return
 	}
 	a.pos.leader, a.end = now, kafka.NoOffset
-	if a.state != awaitReset {
+	if a.state != awaitReset && a.state != initializing {
 		a.retryAt, a.asking = 0, nil // what was asked of the old leader no longer matters
 		r.validate(a)
 	}

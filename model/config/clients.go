@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
@@ -62,7 +64,7 @@ func lastOf(settings []Setting, name string) Setting {
 // ProducerKeys documents the honoured producer settings.
 func ProducerKeys() []Key { return documentation(producerKeys) }
 
-// consumerKeys are cluster 9.6, without groups.
+// consumerKeys are cluster 9.6 and groups 0.1.
 var consumerKeys = []key[Consumer]{
 	number("fetch.min.bytes", "bytes", "1", 0, maxInt32, func(c *Consumer) *int32 { return &c.FetchMinBytes }),
 	millis("fetch.max.wait.ms", "500", 0, func(c *Consumer) *kafka.Nanos { return &c.FetchMaxWait }),
@@ -80,12 +82,72 @@ var consumerKeys = []key[Consumer]{
 	millis("metadata.max.age.ms", "300000", 0, func(c *Consumer) *kafka.Nanos { return &c.MetadataMaxAge }),
 	boolean("check.crcs", "true", func(c *Consumer) *bool { return &c.CheckCRCs }),
 	millis("socket.connection.setup.timeout.ms", "10000", 1, func(c *Consumer) *kafka.Nanos { return &c.ConnectionSetup }),
+
+	// Of members of a group.
+	word("group.instance.id", "a name", func(c *Consumer, v string) error { c.GroupInstanceID = v; return nil }),
+	assignors("partition.assignment.strategy", "range,cooperative-sticky").older("zk-3.9", "range"),
+	millis("session.timeout.ms", "45000", 1, func(c *Consumer) *kafka.Nanos { return &c.SessionTimeout }).older("zk-3.9", "10000"),
+	millis("heartbeat.interval.ms", "3000", 1, func(c *Consumer) *kafka.Nanos { return &c.HeartbeatInterval }),
+	millis("max.poll.interval.ms", "300000", 1, func(c *Consumer) *kafka.Nanos { return &c.MaxPollInterval }),
+	boolean("enable.auto.commit", "true", func(c *Consumer) *bool { return &c.AutoCommit }),
+	millis("auto.commit.interval.ms", "5000", 0, func(c *Consumer) *kafka.Nanos { return &c.AutoCommitInterval }),
+	millis("default.api.timeout.ms", "60000", 0, func(c *Consumer) *kafka.Nanos { return &c.APITimeout }),
+	boolean("internal.leave.group.on.close", "true", func(c *Consumer) *bool { return &c.LeaveOnClose }),
+}
+
+// OfGroups reports whether a consumer setting means something only to a member of a
+// group.
+func OfGroups(key string) bool {
+	switch key {
+	case "group.instance.id", "partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms",
+		"max.poll.records", "enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms", "internal.leave.group.on.close":
+		return true
+	}
+	return false
+}
+
+// assignorClasses are the assignors by their protocol names, with Kafka's classes.
+var assignorClasses = [...][2]string{
+	{"range", "RangeAssignor"},
+	{"roundrobin", "RoundRobinAssignor"},
+	{"sticky", "StickyAssignor"},
+	{"cooperative-sticky", "CooperativeStickyAssignor"},
+}
+
+// assignors is a list of assignors, by protocol name or class.
+func assignors(name, def string) key[Consumer] {
+	return key[Consumer]{Key{Name: name, Unit: "a list of range, roundrobin, sticky, cooperative-sticky", Default: def}, func(c *Consumer, v string) error {
+		var list []string
+		for item := range strings.SplitSeq(v, ",") {
+			item = strings.TrimSpace(item)
+			name := ""
+			for _, a := range assignorClasses {
+				if item == a[0] || item == "org.apache.kafka.clients.consumer."+a[1] {
+					name = a[0]
+				}
+			}
+			switch {
+			case name == "":
+				return fmt.Errorf("%q is not one of range, roundrobin, sticky, cooperative-sticky or their classes", item)
+			case slices.Contains(list, name):
+				return fmt.Errorf("%s stands twice", name)
+			}
+			list = append(list, name)
+		}
+		c.Assignors = list
+		return nil
+	}}
 }
 
 // NewConsumer makes a consumer's configuration. It keeps p.
 func NewConsumer(p *Profile, settings []Setting) (*Consumer, []error) {
 	c := &Consumer{Profile: p}
-	return c, apply(c, p, consumerKeys, settings)
+	errs := apply(c, p, consumerKeys, settings)
+	if len(errs) == 0 && c.HeartbeatInterval >= c.SessionTimeout {
+		errs = append(errs, &SettingError{Setting: lastOf(settings, "heartbeat.interval.ms"), Reason: fmt.Sprintf(
+			"must be below session.timeout.ms, which is %d", c.SessionTimeout/kafka.Millisecond)})
+	}
+	return c, errs
 }
 
 // ConsumerKeys documents the honoured consumer settings.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -112,6 +113,16 @@ func words[T any](name, def string, allowed []string, set func(*T, string)) key[
 			}
 		}
 		return fmt.Errorf("%q is not one of %s", v, strings.Join(allowed, ", "))
+	}}
+}
+
+// word is any text but an empty one; it has no default.
+func word[T any](name, unit string, set func(*T, string) error) key[T] {
+	return key[T]{Key{Name: name, Unit: unit}, func(c *T, v string) error {
+		if v = strings.TrimSpace(v); v == "" {
+			return errors.New("must not be empty")
+		}
+		return set(c, v)
 	}}
 }
 

@@ -1,0 +1,301 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/assignor"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// Versions from which joining carries more.
+const (
+	joinRebalanceFrom = 1 // the rebalance timeout beside the session's
+	joinInstanceFrom  = 5
+	joinReasonFrom    = 8
+	syncInstanceFrom  = 3
+	syncProtocolFrom  = 5
+)
+
+// protocolType is what consumers call their kind of group.
+const protocolType = "consumer"
+
+// joinLag is by how much a JoinGroup request outlives the rebalance timeout.
+const joinLag = 5 * kafka.Second
+
+// joining is a member's way into a generation, or its next one.
+type joining struct {
+	inFlight bool // JoinGroup or SyncGroup is on its way, or the leader's work
+	retryAt  kafka.Nanos
+	held     *heldAnswer // of a JoinGroup, until poll looks
+	elected  *kmsg.JoinGroupResponse
+	fresh    int // metadata version that an elected leader waits to be passed; -1 = none
+	prepare  prepare
+	// assignment is what a SyncGroup brought, until poll takes it over; of is the
+	// generation that it is of.
+	assignment *kmsg.ConsumerMemberAssignment
+	of         memberID
+	revoking   []*assigned // in the callback, before it is taken over
+}
+
+type heldAnswer struct {
+	call *asked
+	resp kmsg.Response
+}
+
+// ensureActive joins the group if need be, as far as it goes now (groups CC-1). active:
+// the member has no joining to do. next is when to come back.
+func (g *GroupConsumer) ensureActive(in *step.Input, out *step.Effects) (next kafka.Nanos, active bool) {
+	j := &g.join
+	for !g.failed() && g.sync == nil {
+		switch {
+		case j.held != nil:
+			h := j.held
+			j.held = nil
+			g.joinEnded(in, out, h.call, h.resp)
+		case j.assignment != nil:
+			g.completeJoin(in, out)
+		case j.inFlight:
+			return kafka.Forever, false
+		case !g.member.rejoin:
+			return kafka.Forever, true
+		case !g.coord.known:
+			return g.seek(in, out), false
+		case j.retryAt > in.Now:
+			return j.retryAt, false
+		case g.member.needsPrepare:
+			if next, done := g.prepareJoin(in, out); !done {
+				return next, false
+			}
+		default:
+			g.sendJoin(in, out)
+		}
+	}
+	return kafka.Forever, false
+}
+
+func (g *GroupConsumer) sendJoin(in *step.Input, out *step.Effects) {
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Version = g.cfg.Profile.Versions.JoinGroup
+	req.Group, req.MemberID, req.ProtocolType = g.group.Group, g.member.id, protocolType
+	req.SessionTimeoutMillis = int32(g.cfg.SessionTimeout / kafka.Millisecond)
+	if req.Version >= joinRebalanceFrom {
+		req.RebalanceTimeoutMillis = int32(min(g.cfg.MaxPollInterval/kafka.Millisecond, 1<<31-1))
+	}
+	if req.Version >= joinInstanceFrom {
+		req.InstanceID = g.instance()
+	}
+	if req.Version >= joinReasonFrom {
+		why := ""
+		req.Reason = &why
+	}
+	for _, name := range g.cfg.Assignors {
+		p := kmsg.NewJoinGroupRequestProtocol()
+		p.Name, p.Metadata = name, g.subscription(name)
+		req.Protocols = append(req.Protocols, p)
+	}
+	timeout := max(g.cfg.RequestTimeout, saturatingAdd(g.cfg.MaxPollInterval, joinLag))
+	if !g.askCoordinator(in, out, req, timeout, &asked{kind: joinCall}) {
+		return
+	}
+	g.join.inFlight = true
+	g.enter(out, preparing, "")
+}
+
+// joinEnded is the JoinGroup column of groups 3.2.
+func (g *GroupConsumer) joinEnded(in *step.Input, out *step.Effects, c *asked, resp kmsg.Response) {
+	r, ok := resp.(*kmsg.JoinGroupResponse)
+	if !ok {
+		g.joinFailed(in, out, "no answer to JoinGroup", g.cfg.RetryBackoff)
+		return
+	}
+	switch err := kafka.ErrorCode(r.ErrorCode); err {
+	case kafka.None:
+		g.joined(in, out, r)
+	case kafka.CoordinatorLoadInProgress:
+		g.joinFailed(in, out, err.String(), g.cfg.RetryBackoff)
+	case kafka.CoordinatorNotAvailable, kafka.NotCoordinator:
+		g.coordinatorLost(in, out, err.String())
+		g.joinFailed(in, out, err.String(), g.cfg.RetryBackoff)
+	case kafka.RebalanceInProgress:
+		g.joinFailed(in, out, err.String(), 0)
+	case kafka.UnknownMemberID:
+		if g.unchanged(c) {
+			g.resetMember(out, "join: "+err.String(), true)
+		}
+		g.joinFailed(in, out, err.String(), 0)
+	case kafka.MemberIDRequired:
+		g.member.memberID = memberID{noMember.generation, r.MemberID}
+		g.joinFailed(in, out, err.String(), 0)
+	default:
+		g.raise("join of group " + g.group.Group + ": " + err.String())
+	}
+}
+
+// joinFailed: the next attempt is a new one, after a pause.
+func (g *GroupConsumer) joinFailed(in *step.Input, out *step.Effects, why string, pause kafka.Nanos) {
+	g.join.inFlight, g.join.elected = false, nil
+	g.join.retryAt = in.Now + pause
+	g.requestRejoin()
+	g.enter(out, unjoined, why)
+}
+
+// joined takes a generation's number; a leader assigns, the others wait for that.
+func (g *GroupConsumer) joined(in *step.Input, out *step.Effects, r *kmsg.JoinGroupResponse) {
+	m := &g.member
+	if m.state != preparing {
+		g.joinFailed(in, out, "joined after the membership was given up", 0)
+		return
+	}
+	m.memberID = memberID{r.Generation, r.MemberID}
+	if m.protocol = ""; r.Protocol != nil {
+		m.protocol = *r.Protocol
+	}
+	g.enter(out, completing, m.protocol)
+	g.resetTimeouts(in)
+	if m.leader = r.LeaderID == r.MemberID; !m.leader {
+		g.sendSync(in, out, nil)
+		return
+	}
+	g.join.elected, g.join.fresh = r, -1
+	g.lead(in, out)
+}
+
+// lead assigns as the leader of the generation once the metadata of all the group's
+// topics is fresh (CC-2).
+func (g *GroupConsumer) lead(in *step.Input, out *step.Effects) {
+	j := &g.join
+	if j.elected == nil {
+		return
+	}
+	if g.member.state != completing {
+		g.joinFailed(in, out, "the membership was given up while its leader waited for metadata", 0)
+		return
+	}
+	members, err := decodeMembers(j.elected.Members)
+	if err != nil {
+		g.raise("leader of group " + g.group.Group + ": " + err.Error())
+		return
+	}
+	if j.fresh < 0 && g.lacksMetadata(members) {
+		j.fresh = g.network.meta.version
+		g.network.requestUpdateNow()
+	}
+	if j.fresh == g.network.meta.version {
+		return
+	}
+	skip := j.elected.SkipAssignment
+	j.elected = nil
+	g.member.counts = g.partitionCounts()
+	if skip {
+		g.sendSync(in, out, nil)
+		return
+	}
+	a, ok := assignor.ByName(g.member.protocol)
+	if !ok {
+		g.raise("leader of group " + g.group.Group + ": no assignor " + g.member.protocol)
+		return
+	}
+	g.sendSync(in, out, a.Assign(g.groupTopics(members), members))
+}
+
+// lacksMetadata: a topic of the group was not of interest yet, or an update is due.
+func (g *GroupConsumer) lacksMetadata(members []assignor.Member) bool {
+	known := len(g.network.meta.topics)
+	for i := range members {
+		for _, name := range members[i].Topics {
+			g.network.meta.topic(name)
+		}
+	}
+	return len(g.network.meta.topics) > known || g.network.needUpdate || g.network.inProgress
+}
+
+// groupTopics is what the metadata says of the members' topics.
+func (g *GroupConsumer) groupTopics(members []assignor.Member) (topics []assignor.Topic) {
+	for _, t := range g.network.meta.topics {
+		wanted := slices.ContainsFunc(members, func(m assignor.Member) bool { return slices.Contains(m.Topics, t.name) })
+		if wanted && len(t.partitions) > 0 {
+			topics = append(topics, assignor.Topic{Name: t.name, Partitions: int32(len(t.partitions))})
+		}
+	}
+	return topics
+}
+
+// partitionCounts is how many partitions the subscribed topics have.
+func (g *GroupConsumer) partitionCounts() []int {
+	counts := make([]int, len(g.topics))
+	for i := range g.topics {
+		counts[i] = len(g.topics[i].info.partitions)
+	}
+	return counts
+}
+
+// checkCounts: a leader whose topics have changed since it assigned rebalances (CC-2).
+func (g *GroupConsumer) checkCounts() {
+	if g.member.leader && g.member.state == stable && !slices.Equal(g.member.counts, g.partitionCounts()) {
+		g.requestRejoin()
+	}
+}
+
+func (g *GroupConsumer) sendSync(in *step.Input, out *step.Effects, assigned []assignor.Assignment) {
+	req := kmsg.NewPtrSyncGroupRequest()
+	req.Version = g.cfg.Profile.Versions.SyncGroup
+	req.Group, req.Generation, req.MemberID = g.group.Group, g.member.generation, g.member.id
+	if req.Version >= syncInstanceFrom {
+		req.InstanceID = g.instance()
+	}
+	if req.Version >= syncProtocolFrom {
+		kind, protocol := protocolType, g.member.protocol
+		req.ProtocolType, req.Protocol = &kind, &protocol
+	}
+	for i := range assigned {
+		x := kmsg.NewSyncGroupRequestGroupAssignment()
+		x.MemberID, x.MemberAssignment = assigned[i].Member, g.encodeAssignment(assigned[i].Partitions)
+		req.GroupAssignment = append(req.GroupAssignment, x)
+	}
+	if !g.askCoordinator(in, out, req, 0, &asked{kind: syncCall}) {
+		g.joinFailed(in, out, "no coordinator for SyncGroup", g.cfg.RetryBackoff)
+	}
+}
+
+// syncEnded is the SyncGroup column of groups 3.2.
+func (g *GroupConsumer) syncEnded(in *step.Input, out *step.Effects, c *asked, resp kmsg.Response) {
+	r, ok := resp.(*kmsg.SyncGroupResponse)
+	if !ok {
+		g.joinFailed(in, out, "no answer to SyncGroup", g.cfg.RetryBackoff)
+		return
+	}
+	switch err := kafka.ErrorCode(r.ErrorCode); err {
+	case kafka.None:
+		g.synced(in, out, c, r)
+	case kafka.RebalanceInProgress:
+		g.joinFailed(in, out, err.String(), 0) // generation, id and what is owned stay
+	case kafka.IllegalGeneration, kafka.UnknownMemberID:
+		g.resetMember(out, "sync: "+err.String(), err == kafka.UnknownMemberID)
+		g.joinFailed(in, out, err.String(), 0)
+	case kafka.CoordinatorNotAvailable, kafka.NotCoordinator:
+		g.coordinatorLost(in, out, err.String())
+		g.joinFailed(in, out, err.String(), g.cfg.RetryBackoff)
+	default:
+		g.raise("sync of group " + g.group.Group + ": " + err.String())
+	}
+}
+
+func (g *GroupConsumer) synced(in *step.Input, out *step.Effects, c *asked, r *kmsg.SyncGroupResponse) {
+	if g.member.state != completing || !g.unchanged(c) {
+		g.joinFailed(in, out, "synced after the membership was given up", 0)
+		return
+	}
+	a := new(kmsg.ConsumerMemberAssignment)
+	if len(r.MemberAssignment) > 0 {
+		if err := a.ReadFrom(r.MemberAssignment); err != nil {
+			g.raise("assignment of group " + g.group.Group + ": " + err.Error())
+			return
+		}
+	}
+	g.join.inFlight, g.join.assignment, g.join.of = false, a, g.member.memberID
+	g.member.rejoin = false
+	g.enter(out, stable, "")
+}

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// memberState is where a member is in joining its group (AbstractCoordinator's
+// MemberState, groups 3.1).
+type memberState uint8
+
+const (
+	unjoined memberState = iota
+	preparing
+	completing
+	stable
+)
+
+var memberStateNames = [...]string{event.MemberUnjoined, event.MemberPreparing, event.MemberCompleting, event.MemberStable}
+
+func (s memberState) String() string { return memberStateNames[s] }
+
+// memberID is what a request says of its sender.
+type memberID struct {
+	generation int32
+	id         string
+}
+
+var noMember = memberID{generation: -1}
+
+// membership is a member's place in its group.
+type membership struct {
+	memberID
+	state memberState
+	// protocol is the assignor that was voted for; leader: the member assigns, and counts
+	// are then by subscribed topic the partitions that it saw.
+	protocol string
+	leader   bool
+	counts   []int
+	rejoin   bool // wants to join, anew perhaps
+	// needsPrepare: the next join begins with what comes before a rebalance (CC-1).
+	needsPrepare bool
+	// last is what the assignors remember of the last assignment, for user data.
+	last           []kafka.TopicPartition
+	lastGeneration int32
+
+	session     kafka.Nanos // deadline for an answered heartbeat
+	heartbeatAt kafka.Nanos
+	polled      kafka.Nanos // when poll was last called
+}
+
+// enter changes the state.
+func (g *GroupConsumer) enter(out *step.Effects, s memberState, why string) {
+	if g.member.state == s {
+		return
+	}
+	g.member.state = s
+	e := g.note(out, event.MemberChanged)
+	e.Detail, e.Text = s.String(), why
+}
+
+// requestRejoin makes the next poll join.
+func (g *GroupConsumer) requestRejoin() { g.member.rejoin = true }
+
+// resetMember gives generation, and perhaps the id, up: what the member owns it has lost
+// (resetStateAndRejoin).
+func (g *GroupConsumer) resetMember(out *step.Effects, why string, withID bool) {
+	m := &g.member
+	m.state, m.generation, m.protocol = unjoined, noMember.generation, ""
+	if withID {
+		m.id = ""
+	}
+	m.rejoin, m.needsPrepare = true, true
+	e := g.note(out, event.MemberChanged)
+	e.Detail, e.Text, e.Flag = unjoined.String(), why, true
+}
+
+// wasReset: there is no membership that owning partitions could rest on.
+func (m *membership) wasReset() bool { return m.generation == noMember.generation || m.id == "" }
+
+// instance is the group.instance.id for a request.
+func (g *GroupConsumer) instance() *string {
+	if g.group.InstanceID == "" {
+		return nil
+	}
+	return &g.group.InstanceID
+}
