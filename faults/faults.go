@@ -110,26 +110,27 @@ type Role uint8
 
 // The roles, with their scenario words.
 const (
-	ByName     Role = iota // broker-2, zookeeper, p1
-	Leader                 // leader(orders/0)
-	Follower               // follower(orders/0): the first live one in assignment order
-	Followers              // followers(orders/0): all of them
-	Controller             // controller
-	Rack                   // rack(a)
-	Brokers                // brokers: all
-	Clients                // clients: all
-	Producers              // producers
-	Consumers              // consumers
-	ZooKeeper              // zookeeper
-	Random                 // random(brokers): one of the inner selector's nodes, by a draw
-	Others                 // others: every broker that the fault's other selector does not name
-	Subject                // $node: the node of the triggering event
+	ByName      Role = iota // broker-2, zookeeper, p1
+	Leader                  // leader(orders/0)
+	Follower                // follower(orders/0): the first live one in assignment order
+	Followers               // followers(orders/0): all of them
+	Controller              // controller
+	Coordinator             // coordinator(g): the leader of the partition of __consumer_offsets that group g is in
+	Rack                    // rack(a)
+	Brokers                 // brokers: all
+	Clients                 // clients: all
+	Producers               // producers
+	Consumers               // consumers
+	ZooKeeper               // zookeeper
+	Random                  // random(brokers): one of the inner selector's nodes, by a draw
+	Others                  // others: every broker that the fault's other selector does not name
+	Subject                 // $node: the node of the triggering event
 )
 
 // Selector addresses nodes.
 type Selector struct {
 	Role  Role
-	Name  string // ByName, Rack
+	Name  string // ByName, Rack, Coordinator: the group
 	TP    kafka.TopicPartition
 	Inner *Selector // Random
 }
@@ -149,6 +150,8 @@ func (s Selector) String() string {
 		return "followers" + tp
 	case Controller:
 		return "controller"
+	case Coordinator:
+		return "coordinator(" + s.Name + ")"
 	case Rack:
 		return "rack(" + s.Name + ")"
 	case Brokers:

@@ -10,7 +10,7 @@ import (
 
 // selectorWords are the forms of a selector, for messages and suggestions.
 var selectorWords = []string{"broker-N", "zookeeper", "leader(topic/partition)", "follower(topic/partition)",
-	"followers(topic/partition)", "controller", "rack(name)", "brokers", "clients", "producers", "consumers",
+	"followers(topic/partition)", "controller", "coordinator(group)", "rack(name)", "brokers", "clients", "producers", "consumers",
 	"random(...)", "others", "$node"}
 
 // SelectorForms lists what a selector may be.
@@ -44,6 +44,8 @@ func ParseSelector(s string) (Selector, error) {
 	switch word {
 	case "rack":
 		return Selector{Role: Rack, Name: arg}, nil
+	case "coordinator":
+		return Selector{Role: Coordinator, Name: arg}, nil
 	case "random":
 		inner, err := ParseSelector(arg)
 		return Selector{Role: Random, Inner: &inner}, err
@@ -63,6 +65,8 @@ func (s Selector) Nobody() string {
 		return tp + " had no followers"
 	case Controller:
 		return "there was no controller yet"
+	case Coordinator:
+		return "group " + s.Name + " had no coordinator"
 	case Random:
 		return s.Inner.Nobody()
 	case Subject:

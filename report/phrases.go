@@ -142,6 +142,71 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	event.MetadataSeen: func(e *event.Event) string {
 		return fmt.Sprintf("learns of leader %s, epoch %d", broker(e.Leader), e.LeaderEpoch)
 	},
+	event.CoordinatorLoaded: func(e *event.Event) string {
+		return because(fmt.Sprintf("has loaded %s and %s as coordinator, epoch %d", plural(int64(e.Count), "group"), plural(int64(e.Index), "offset"), e.LeaderEpoch), e.Text)
+	},
+	event.CoordinatorUnloaded: func(e *event.Event) string {
+		return fmt.Sprintf("gives up %s as coordinator, epoch %d", plural(int64(e.Count), "group"), e.LeaderEpoch)
+	},
+	event.GroupChanged: func(e *event.Event) string {
+		return because(fmt.Sprintf("group %s is %s, generation %d with %s", e.Group, e.State, e.Generation, plural(int64(e.Count), "member")), e.Text)
+	},
+	event.MemberJoined: func(e *event.Event) string {
+		return because(fmt.Sprintf("group %s has member %s", e.Group, e.Member), e.Text)
+	},
+	event.MemberRemoved: func(e *event.Event) string {
+		return because(fmt.Sprintf("group %s loses member %s", e.Group, e.Member), e.Text)
+	},
+	event.JoinAnswered: func(e *event.Event) string {
+		return fmt.Sprintf("answers JoinGroup of %s in group %s: %s, generation %d%s", e.Member, e.Group, e.Err, e.Generation, either(e.Flag, ", leader", ""))
+	},
+	event.SyncAnswered: func(e *event.Event) string {
+		return fmt.Sprintf("answers SyncGroup of %s in group %s: %s, generation %d", e.Member, e.Group, e.Err, e.Generation)
+	},
+	event.AssignmentStored: func(e *event.Event) string {
+		return fmt.Sprintf("group %s: the assignment of %s is persisted, generation %d", e.Group, e.Member, e.Generation)
+	},
+	event.OffsetCommitted: func(e *event.Event) string {
+		return fmt.Sprintf("group %s commits %d (before: %d)", e.Group, e.Offset, e.Base)
+	},
+	event.OffsetLoaded: func(e *event.Event) string {
+		return fmt.Sprintf("group %s: committed offset %d comes with the log", e.Group, e.Offset)
+	},
+	event.OffsetRemoved: func(e *event.Event) string {
+		return because(fmt.Sprintf("group %s loses the committed offset %d", e.Group, e.Base), e.Text)
+	},
+	event.CoordinatorSought: func(e *event.Event) string { return "looks for the coordinator of group " + e.Group },
+	event.CoordinatorFound: func(e *event.Event) string {
+		return fmt.Sprintf("finds %s as coordinator of group %s", broker(e.Node), e.Group)
+	},
+	event.CoordinatorLost: func(e *event.Event) string {
+		return because(fmt.Sprintf("gives up %s as coordinator of group %s", broker(e.Node), e.Group), e.Text)
+	},
+	event.MemberChanged: func(e *event.Event) string {
+		return because(fmt.Sprintf("is %s in group %s, generation %d%s", e.Detail, e.Group, e.Generation, either(e.Flag, ", begins anew", "")), e.Text)
+	},
+	event.PartitionAssigned: func(e *event.Event) string {
+		return fmt.Sprintf("is assigned the partition, generation %d", e.Generation)
+	},
+	event.PartitionRevoked: func(e *event.Event) string {
+		return fmt.Sprintf("gives the partition back at %d, generation %d", e.Offset, e.Generation)
+	},
+	event.PartitionLost: func(e *event.Event) string {
+		return fmt.Sprintf("has lost the partition at %d, generation %d", e.Offset, e.Generation)
+	},
+	event.CommittedFetched: func(e *event.Event) string {
+		return fmt.Sprintf("fetches the committed offset: %d, %s", e.Offset, e.Err)
+	},
+	event.Polled: func(e *event.Event) string { return "polls " + plural(int64(e.Count), "record") },
+	event.RecordProcessed: func(e *event.Event) string {
+		return "has processed " + offsets(e.Base, e.Last)
+	},
+	event.CommitSent: func(e *event.Event) string {
+		return because(fmt.Sprintf("commits %d", e.Offset), e.Text)
+	},
+	event.CommitAnswered: func(e *event.Event) string {
+		return because(fmt.Sprintf("commit of %d: %s%s", e.Offset, e.Err, either(e.Flag, ", outcome unknown", "")), e.Text)
+	},
 }
 
 // phrase says a fact in words.

@@ -43,6 +43,9 @@ Keys (only those that the kind has):
   created    time of the send call, s         index      number of the fault, or
   topic id   topic name and id                           attempts of a batch
   text       in words, quoted                 hit        what a fault hit, quoted
+  group      id, quoted                       member     member id, quoted
+  gen        generation                       state      of a group
+  detail     protocol, or group instance id,  quoted
   a word alone is a flag: unclean, leader, follower, applied, …
 
 With --trace-steps a line follows for each step, after the facts that it noted:

@@ -43,6 +43,11 @@ var (
 	fCRC     field = func(b []byte, e *event.Event) []byte { return appendHex(appendKey(b, "crc"), uint64(e.CRC), 8) }
 	fCreated field = func(b []byte, e *event.Event) []byte { return appendSeconds(appendKey(b, "created"), e.Created) }
 
+	fState  field = func(b []byte, e *event.Event) []byte { return append(append(b, " state="...), e.State.String()...) }
+	fGroup  field = func(b []byte, e *event.Event) []byte { return appendQuoted(b, "group", e.Group) }
+	fMember field = func(b []byte, e *event.Event) []byte { return appendQuoted(b, "member", e.Member) }
+	fDetail field = func(b []byte, e *event.Event) []byte { return appendQuoted(b, "detail", e.Detail) }
+
 	fISR      field = func(b []byte, e *event.Event) []byte { return appendNodes(b, "isr", e.ISR) }
 	fMaximal  field = func(b []byte, e *event.Event) []byte { return appendNodes(b, "maximal", e.MaximalISR) }
 	fReplicas field = func(b []byte, e *event.Event) []byte { return appendNodes(b, "replicas", e.Replicas) }
@@ -66,6 +71,7 @@ var (
 	fIndex    = number("index", func(e *event.Event) int64 { return int64(e.Index) })
 	fProducer = number("producer", func(e *event.Event) int64 { return int64(e.Producer) })
 	fFirst    = number("first", func(e *event.Event) int64 { return e.First })
+	fGen      = number("gen", func(e *event.Event) int64 { return int64(e.Generation) })
 )
 
 var asLeader = mark("leader", "follower")
@@ -123,4 +129,29 @@ var eventFields = [event.NumKinds][]field{
 	event.RecordDelivered: {fTP, fNode, fBase, fLast, fCRC, fCount, fProducer, fFirst, fCreated},
 	event.PositionReset:   {fTP, fOffset, fBase, fText},
 	event.MetadataSeen:    {fTP, fLeader, fEpoch},
+
+	event.CoordinatorLoaded:   {fTP, fNode, fEpoch, fCount, fIndex, fOffset, fText},
+	event.CoordinatorUnloaded: {fTP, fNode, fEpoch, fCount},
+	event.GroupChanged:        {fTP, fNode, fEpoch, fGroup, fState, fGen, fCount, fMember, fDetail, fText},
+	event.MemberJoined:        {fTP, fNode, fEpoch, fGroup, fMember, fGen, fDetail, fText},
+	event.MemberRemoved:       {fTP, fNode, fEpoch, fGroup, fMember, fGen, fDetail, fText},
+	event.JoinAnswered:        {fTP, fNode, fEpoch, fGroup, fMember, fGen, fErr, fDetail, fCount, mark("leader", "")},
+	event.SyncAnswered:        {fTP, fNode, fEpoch, fGroup, fMember, fGen, fErr, fCRC, fSize},
+	event.AssignmentStored:    {fTP, fNode, fEpoch, fGroup, fMember, fGen, fCRC, fSize},
+	event.OffsetCommitted:     {fTP, fNode, fEpoch, fGroup, fMember, fGen, fOffset, fBase, fFirst, fIndex, fCreated},
+	event.OffsetLoaded:        {fTP, fNode, fEpoch, fGroup, fOffset, fFirst, fIndex},
+	event.OffsetRemoved:       {fTP, fNode, fEpoch, fGroup, fBase, fIndex, fText},
+
+	event.CoordinatorSought: {fGroup, fMember, fGen},
+	event.CoordinatorFound:  {fNode, fGroup, fMember, fGen},
+	event.CoordinatorLost:   {fNode, fGroup, fMember, fGen, fText},
+	event.MemberChanged:     {fGroup, fMember, fGen, fDetail, fText, mark("reset", "")},
+	event.PartitionAssigned: {fTP, fGroup, fMember, fGen},
+	event.PartitionRevoked:  {fTP, fGroup, fMember, fGen, fOffset},
+	event.PartitionLost:     {fTP, fGroup, fMember, fGen, fOffset},
+	event.CommittedFetched:  {fTP, fGroup, fMember, fGen, fOffset, fErr},
+	event.Polled:            {fGroup, fMember, fGen, fCount},
+	event.RecordProcessed:   {fTP, fGroup, fMember, fGen, fBase, fLast, fCount},
+	event.CommitSent:        {fTP, fGroup, fMember, fGen, fOffset, fFirst, fText},
+	event.CommitAnswered:    {fTP, fGroup, fMember, fGen, fOffset, fFirst, fErr, fText, mark("unknown-outcome", "")},
 }

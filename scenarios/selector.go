@@ -88,7 +88,7 @@ func (e *entry) apart(n *yaml.Node, a, b []faults.Selector) {
 		return
 	}
 	switch a[0].Role {
-	case faults.ByName, faults.Leader, faults.Follower, faults.Controller, faults.ZooKeeper:
+	case faults.ByName, faults.Leader, faults.Follower, faults.Controller, faults.Coordinator, faults.ZooKeeper:
 		e.l.errorAt(n, "both sides are %s; a link is between different nodes", a[0])
 	}
 }
@@ -187,7 +187,7 @@ func (l *loader) actorExists(n *yaml.Node, name string) {
 }
 
 // calls are the selectors that take an argument.
-var calls = []string{"leader", "follower", "followers", "rack", "random"}
+var calls = []string{"leader", "follower", "followers", "coordinator", "rack", "random"}
 
 // nearSelector corrects the word before the parenthesis of a misspelt selector.
 func nearSelector(v string) (string, bool) {
@@ -208,6 +208,8 @@ func (l *loader) exampleOf(call string) string {
 	switch call {
 	case "random":
 		return "brokers"
+	case "coordinator":
+		return "group"
 	case "rack":
 		if len(l.spec.Cluster.Racks) > 0 {
 			return l.spec.Cluster.Racks[0]

@@ -71,6 +71,7 @@ type Broker struct {
 	hwCheckpoints bool
 	waiting       purgatory
 	creations     []*topicCreation // in order of arrival
+	groups        groups
 	shutdown      shutdown
 
 	// bound: connections are accepted. serving: requests are handled; before that
@@ -175,6 +176,9 @@ func (b *Broker) Step(in *step.Input, out *step.Effects) error {
 		}
 		if err == nil && !b.shutdown.stopping { // the logs may be closed
 			err = b.lookAtParked(in, out)
+			if err == nil && b.groups.coordinator != nil {
+				err = b.settleGroups(in, out)
+			}
 		}
 		settled = len(b.failedDirs) == 0 // at most one round for each directory
 	}

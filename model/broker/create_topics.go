@@ -3,10 +3,13 @@ package broker
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/placement"
 	"github.com/simkafka/simkafka/model/step"
@@ -353,6 +356,9 @@ func (b *Broker) autoCreate(in *step.Input, out *step.Effects, name string) kafk
 	req.TimeoutMillis = int32(b.cfg.RequestTimeout / kafka.Millisecond)
 	asked := kmsg.NewCreateTopicsRequestTopic()
 	asked.Topic, asked.NumPartitions, asked.ReplicationFactor = name, -1, -1
+	if name == group.OffsetsTopic {
+		b.askForOffsets(&asked)
+	}
 	req.Topics = append(req.Topics, asked)
 	c := &topicCreation{req: req, topics: []newTopic{b.planTopic(in, req, &req.Topics[0])}}
 	if code := c.topics[0].code; code != kafka.None {
@@ -361,4 +367,20 @@ func (b *Broker) autoCreate(in *step.Input, out *step.Effects, name string) kafk
 	b.creations = append(b.creations, c)
 	b.createTopics(in, out, c)
 	return kafka.UnknownTopicOrPartition
+}
+
+// askForOffsets makes the request one for __consumer_offsets, which has settings of its
+// own (GroupCoordinator.offsetsTopicConfigs).
+func (b *Broker) askForOffsets(t *kmsg.CreateTopicsRequestTopic) {
+	factor := b.cfg.OffsetsReplication
+	if b.cfg.Profile.OffsetsFactorOfAlive {
+		factor = min(factor, max(1, len(b.cache.brokers)))
+	}
+	t.NumPartitions, t.ReplicationFactor = b.cfg.OffsetsPartitions, int16(factor)
+	for _, s := range []config.Setting{{Key: "cleanup.policy", Value: config.Compact}, {Key: "compression.type", Value: "producer"},
+		{Key: "segment.bytes", Value: strconv.Itoa(int(b.cfg.OffsetsSegmentBytes))}} {
+		e := kmsg.NewCreateTopicsRequestTopicConfig()
+		e.Name, e.Value = s.Key, &s.Value
+		t.Configs = append(t.Configs, e)
+	}
 }

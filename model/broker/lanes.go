@@ -59,6 +59,10 @@ const (
 	timerDeleteDir   // Ref: string
 	timerClean       // the next piece of a cleaning, or another look for a log to clean
 
+	timerGroups        // a deadline of the group coordinator is due
+	timerGroupTask     // its next task
+	timerExpireOffsets // offsets.retention.check.interval.ms is over
+
 	timersZK         step.TimerKind = 40
 	timersController step.TimerKind = 50
 	// timersFetchers: each fetcher ever made has two kinds, round and round.
@@ -84,8 +88,11 @@ func (b *Broker) Lanes() []step.LaneSpec {
 	for i := 1; i < b.cfg.CleanerThreads; i++ {
 		lanes = append(lanes, step.LaneSpec{Name: "cleaner-" + strconv.Itoa(i), Workers: 1})
 	}
-	return lanes
+	return append(lanes, step.LaneSpec{Name: "groups", Workers: 1})
 }
+
+// laneGroups is the last lane.
+func (b *Broker) laneGroups() step.Lane { return laneCleaner + step.Lane(max(1, b.cfg.CleanerThreads)) }
 
 // call is a piece of work for some lane.
 type call func(in *step.Input, out *step.Effects) error
@@ -102,6 +109,10 @@ func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
 	if in.Kind == step.Timer && in.Timer == timerCall {
 		return in.Ref.(call)(in, out)
 	}
+	if in.Kind == step.Done && in.Timer == doneProduce {
+		b.appended(in, out, in.Ref.(*produceOp))
+		return nil
+	}
 	switch in.Lane {
 	case laneRequests:
 		return b.requestsLane(in, out)
@@ -117,7 +128,10 @@ func (b *Broker) dispatch(in *step.Input, out *step.Effects) error {
 	case laneExpiration:
 		return b.expirationLane(in, out)
 	}
-	if in.Lane >= laneCleaner {
+	switch {
+	case in.Lane == b.laneGroups():
+		return b.groupsLane(in, out)
+	case in.Lane >= laneCleaner:
 		return b.cleanerLane(in, out, &b.cleaner.threads[in.Lane-laneCleaner])
 	}
 	return b.fetchers.handle(in, out)

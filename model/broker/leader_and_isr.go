@@ -29,6 +29,8 @@ type roleChange struct {
 	st        replica.State
 	h         *hosted // nil where the request is refused
 	code      kafka.ErrorCode
+	// leads, follows: the broker did not do so before, or not in this epoch.
+	leads, follows bool
 }
 
 func (b *Broker) handleLeaderAndISR(in *step.Input, out *step.Effects, from caller, req *kmsg.LeaderAndISRRequest) error {
@@ -109,6 +111,7 @@ func (b *Broker) changeRoles(in *step.Input, out *step.Effects, from caller, req
 	}
 	b.startHWCheckpoints(in, out)
 	b.fetchers.shutdownIdle(in, out)
+	b.coordinatorsMove(in, out, changes)
 	b.noteControl(out, "LeaderAndIsr", req.ControllerID, req.ControllerEpoch, req.BrokerEpoch)
 	from.answer(out, leaderAndISRResponse(req, changes))
 	b.changes.finish(in, out)
@@ -163,7 +166,7 @@ func (b *Broker) makeLeaders(in *step.Input, out *step.Effects, changes []roleCh
 		}
 		l, err := b.openLog(in, out, c.h, c.isNew)
 		if err == nil {
-			_, err = c.h.p.MakeLeader(in, out, &c.st, l)
+			c.leads, err = c.h.p.MakeLeader(in, out, &c.st, l)
 		}
 		if err != nil {
 			if err := b.noLog(in, out, c, err); err != nil {
@@ -204,6 +207,7 @@ func (b *Broker) makeFollowers(in *step.Input, out *step.Effects, changes []role
 			continue
 		}
 		if b.cache.broker(c.st.Leader) != nil && c.h.p.MakeFollower(in, out, &c.st, l) {
+			c.follows = true
 			renewed = append(renewed, c)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/replica"
@@ -17,7 +18,7 @@ import (
 
 // internalTopic: brokers alone write there; they reject what ordinary clients write.
 func internalTopic(name string) bool {
-	return name == "__consumer_offsets" || name == "__transaction_state"
+	return name == group.OffsetsTopic || name == "__transaction_state"
 }
 
 // produceOp is a produce request from its handler to its answer.
@@ -28,6 +29,8 @@ type produceOp struct {
 	pending int // parts without an outcome
 	parts   []producePart
 	limit   deadline
+	// offsets is the group coordinator's append that this is instead of a request.
+	offsets *group.Append
 }
 
 // producePart is one partition of it.
@@ -42,6 +45,17 @@ type producePart struct {
 }
 
 func (b *Broker) takeProduce(req *kmsg.ProduceRequest, from caller) *produceOp {
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	op := b.takeOp(n)
+	op.from, op.req, op.acks, op.pending = from, req, int8(req.Acks), 0
+	return op
+}
+
+// takeOp is an op for n partitions.
+func (b *Broker) takeOp(n int) *produceOp {
 	var op *produceOp
 	if n := len(b.waiting.produces); n > 0 {
 		op = b.waiting.produces[n-1]
@@ -49,17 +63,12 @@ func (b *Broker) takeProduce(req *kmsg.ProduceRequest, from caller) *produceOp {
 	} else {
 		op = &produceOp{}
 	}
-	n := 0
-	for i := range req.Topics {
-		n += len(req.Topics[i].Partitions)
-	}
-	op.from, op.req, op.acks, op.pending = from, req, int8(req.Acks), 0
 	op.parts = resize(op.parts, n)
 	return op
 }
 
 func (b *Broker) giveProduce(op *produceOp) {
-	op.req = nil
+	op.req, op.offsets = nil, nil
 	clear(op.parts)
 	b.waiting.produces = append(b.waiting.produces, op)
 }
@@ -143,7 +152,10 @@ func (b *Broker) appended(in *step.Input, out *step.Effects, op *produceOp) {
 			part.h.produces.add(&part.parked)
 		}
 	}
-	wait := kafka.Nanos(max(op.req.TimeoutMillis, 0)) * kafka.Millisecond
+	wait := b.cfg.OffsetsCommitTimeout
+	if op.req != nil {
+		wait = kafka.Nanos(max(op.req.TimeoutMillis, 0)) * kafka.Millisecond
+	}
 	op.limit.produce = op
 	b.waiting.produceLimits.add(out, &op.limit, in.Now+wait)
 }
@@ -184,9 +196,12 @@ func (b *Broker) completeProduce(in *step.Input, out *step.Effects, op *produceO
 		b.waiting.parkedProduces--
 		op.limit.remove()
 	}
-	if op.acks == 0 {
+	switch {
+	case op.offsets != nil:
+		b.completeOffsets(in, out, op)
+	case op.acks == 0:
 		op.answerNone(out)
-	} else {
+	default:
 		b.noteProduce(out, op)
 		op.from.answer(out, b.produceResponse(op))
 	}

@@ -214,6 +214,8 @@ func (b *Broker) expirationLane(in *step.Input, out *step.Effects) error {
 				return err
 			}
 		}
+	case timerGroups:
+		b.groupsDue(in, out)
 	case timerDeletion:
 		d := in.Ref.(*deletion)
 		d.timer = step.TimerRef{}

@@ -20,7 +20,8 @@ func (c caller) answer(out *step.Effects, resp kmsg.Response) { out.Reply(c.conn
 // heldRequest came after the port was open and before requests were handled.
 type heldRequest struct {
 	caller
-	body step.Message
+	client string
+	body   step.Message
 }
 
 func (b *Broker) requestsLane(in *step.Input, out *step.Effects) error {
@@ -34,7 +35,7 @@ func (b *Broker) requestsLane(in *step.Input, out *step.Effects) error {
 		case !b.bound:
 			out.Close(in.Conn)
 		case !b.serving:
-			b.held = append(b.held, &heldRequest{callerOf(in), in.Body})
+			b.held = append(b.held, &heldRequest{callerOf(in), in.From, in.Body})
 		default:
 			return b.handle(in, out, callerOf(in), in.Body)
 		}
@@ -43,11 +44,8 @@ func (b *Broker) requestsLane(in *step.Input, out *step.Effects) error {
 	case step.Timer:
 		if in.Timer == timerHeld {
 			h := in.Ref.(*heldRequest)
+			in.From = h.client
 			return b.handle(in, out, h.caller, h.body)
-		}
-	case step.Done:
-		if in.Timer == doneProduce {
-			b.appended(in, out, in.Ref.(*produceOp))
 		}
 	}
 	return nil
@@ -86,10 +84,44 @@ func (b *Broker) handle(in *step.Input, out *step.Effects, from caller, body ste
 	case *kmsg.CreateTopicsRequest:
 		b.handleCreateTopics(in, out, from, req)
 	default:
+		if b.handleGroups(in, out, from, body) {
+			return nil
+		}
 		// As for a request that cannot be parsed.
 		out.Close(from.conn)
 	}
 	return nil
+}
+
+// handleGroups is handle for the APIs of groups; false if the request is none of them.
+func (b *Broker) handleGroups(in *step.Input, out *step.Effects, from caller, body step.Message) bool {
+	switch req := body.(type) {
+	case *kmsg.HeartbeatRequest:
+		b.handleHeartbeat(in, out, from, req)
+	case *kmsg.OffsetCommitRequest:
+		b.handleOffsetCommit(in, out, from, req)
+	case *kmsg.OffsetFetchRequest:
+		b.handleOffsetFetch(in, out, from, req)
+	case *kmsg.JoinGroupRequest:
+		b.handleJoinGroup(in, out, from, req)
+	case *kmsg.SyncGroupRequest:
+		b.handleSyncGroup(in, out, from, req)
+	case *kmsg.LeaveGroupRequest:
+		b.handleLeaveGroup(in, out, from, req)
+	case *kmsg.FindCoordinatorRequest:
+		b.handleFindCoordinator(in, out, from, req)
+	case *kmsg.DescribeGroupsRequest:
+		b.handleDescribeGroups(in, out, from, req)
+	case *kmsg.ListGroupsRequest:
+		b.handleListGroups(in, out, from, req)
+	case *kmsg.DeleteGroupsRequest:
+		b.handleDeleteGroups(in, out, from, req)
+	case *kmsg.OffsetDeleteRequest:
+		b.handleOffsetDelete(in, out, from, req)
+	default:
+		return false
+	}
+	return true
 }
 
 // staleBrokerEpoch: a control request was meant for an earlier life (Z-11). A

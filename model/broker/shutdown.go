@@ -110,6 +110,9 @@ func (b *Broker) controlledShutdownFailed(in *step.Input, out *step.Effects) err
 // gets no answer. Then the logs are closed piece by piece.
 func (b *Broker) stop(in *step.Input, out *step.Effects) error {
 	b.shutdown.stopping, b.serving = true, false
+	if b.groups.coordinator != nil {
+		b.groups.coordinator.Stop()
+	}
 	for _, h := range b.topics.hosted {
 		if err := b.absorb(b.unfollow(in, out, h)); err != nil {
 			return err

@@ -1,7 +1,10 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/replica"
@@ -36,9 +39,19 @@ func (b *Broker) prepare(in *step.Input, out *step.Effects) {
 // readTopicConfigs reads the overrides of all topics before any log is loaded
 // (LogManager.startup).
 func (b *Broker) readTopicConfigs(in *step.Input, out *step.Effects, topics []string) {
-	b.ask(in, out, topicConfigReads(topics), func(in *step.Input, out *step.Effects, results [][]zookeeper.Result) error {
+	reqs := topicConfigReads(topics)
+	if slices.Contains(topics, group.OffsetsTopic) { // how many partitions groups are spread over
+		reqs = append(reqs, read(zookeeper.TopicPath(group.OffsetsTopic)))
+	}
+	b.ask(in, out, reqs, func(in *step.Input, out *step.Effects, results [][]zookeeper.Result) error {
 		for i, name := range topics {
 			b.topics.configure(name, &results[i][0])
+		}
+		if len(results) > len(topics) {
+			assigned, err := zookeeper.DecodeTopic(results[len(topics)][0].Data)
+			if err == nil {
+				b.groups.partitions = int32(len(assigned.Partitions))
+			}
 		}
 		post(in, out, laneMain, b.startLogs)
 		return nil
@@ -114,6 +127,7 @@ func (b *Broker) noteLoaded(out *step.Effects, tp kafka.TopicPartition, l *log.L
 func (b *Broker) serve(in *step.Input, out *step.Effects) {
 	b.state = Running
 	b.serving = true
+	b.groups.started = in.Now
 	if b.alter == nil {
 		b.alterZK = replica.NewZkAlterPartitionManager(in, &b.env, laneAlter, timerAlter, b)
 		b.env.ISR = b.alterZK

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/step"
@@ -64,6 +65,9 @@ func (b *Broker) stopReplicas(in *step.Input, out *step.Effects, list []stopping
 		code, err := b.stopReplica(in, out, &list[i])
 		if err != nil {
 			return err
+		}
+		if code == kafka.None && list[i].delete && list[i].topic == group.OffsetsTopic {
+			b.coordinator(in, out).Resigned(list[i].partition, max(list[i].epoch, kafka.NoLeaderEpoch))
 		}
 		p := kmsg.NewStopReplicaResponsePartition()
 		p.Topic, p.Partition, p.ErrorCode = list[i].topic, list[i].partition, int16(code)

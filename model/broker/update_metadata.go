@@ -19,6 +19,7 @@ func (b *Broker) handleUpdateMetadata(in *step.Input, out *step.Effects, from ca
 		resp.ErrorCode = int16(b.checkControl(req.BrokerEpoch, req.ControllerEpoch))
 		if resp.ErrorCode == 0 {
 			b.cache.update(req)
+			b.offsetsOfDeleted(in, out, req)
 			b.noteControl(out, "UpdateMetadata", req.ControllerID, req.ControllerEpoch, req.BrokerEpoch)
 		}
 		from.answer(out, resp)
@@ -26,6 +27,30 @@ func (b *Broker) handleUpdateMetadata(in *step.Input, out *step.Effects, from ca
 		b.changes.finish(in, out)
 		return nil
 	}, in, out)
+}
+
+// offsetsOfDeleted tells the group coordinator which partitions are gone.
+func (b *Broker) offsetsOfDeleted(in *step.Input, out *step.Effects, req *kmsg.UpdateMetadataRequest) {
+	if b.groups.coordinator == nil {
+		return
+	}
+	var gone []kafka.TopicPartition
+	add := func(topic string, s *kmsg.UpdateMetadataRequestTopicPartition) {
+		if kafka.NodeID(s.Leader) == kafka.LeaderDuringDelete {
+			gone = append(gone, kafka.TopicPartition{Topic: topic, Partition: s.Partition})
+		}
+	}
+	for i := range req.PartitionStates { // before v5
+		add(req.PartitionStates[i].Topic, &req.PartitionStates[i])
+	}
+	for i := range req.TopicStates {
+		for j := range req.TopicStates[i].PartitionStates {
+			add(req.TopicStates[i].Topic, &req.TopicStates[i].PartitionStates[j])
+		}
+	}
+	if len(gone) > 0 {
+		b.groups.coordinator.PartitionsDeleted(in, out, gone)
+	}
 }
 
 // checkControl is the check of a whole control request (L-28, corrected; Z-10,

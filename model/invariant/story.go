@@ -41,13 +41,14 @@ func (r *ring) keep(e *event.Event, size int) {
 // frequent are the kinds of which every record makes some.
 var frequent = [event.NumKinds]bool{
 	event.BatchAppended: true, event.HighWatermark: true, event.ProduceAnswered: true, event.BatchSent: true,
-	event.RecordAcked: true, event.RecordDelivered: true,
+	event.RecordAcked: true, event.RecordDelivered: true, event.OffsetCommitted: true, event.Polled: true,
+	event.RecordProcessed: true, event.CommitSent: true, event.CommitAnswered: true,
 }
 
 // untold are left out of stories: other events say it as well.
 var untold = [event.NumKinds]bool{
 	event.LEOPublished: true, event.MetadataSeen: true, event.SegmentRolled: true, event.Probe: true, event.ControlExecuted: true,
-	event.ControlWrite: true, event.OffsetAnswered: true,
+	event.ControlWrite: true, event.OffsetAnswered: true, event.OffsetLoaded: true, event.AssignmentStored: true,
 }
 
 // remember keeps an event for stories.

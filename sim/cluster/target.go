@@ -43,6 +43,8 @@ func (c *Cluster) Select(s faults.Selector, ctx faults.Context) []string {
 		return c.followers(s.TP, false)
 	case faults.Controller:
 		return c.brokerName(c.view.controller)
+	case faults.Coordinator:
+		return c.brokerName(c.view.coordinator(s.Name))
 	case faults.Rack:
 		return c.pick(func(h *host) bool { return h.kind == brokerKind && h.rack == s.Name })
 	case faults.Brokers, faults.Others:

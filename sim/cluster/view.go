@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
@@ -37,6 +38,20 @@ func (a *authority) observe(e *event.Event) {
 			a.controller, a.epoch = e.Node, e.ControllerEpoch
 		}
 	}
+}
+
+// coordinator is who leads a group's partition of __consumer_offsets.
+func (a *authority) coordinator(id string) kafka.NodeID {
+	count := int32(0)
+	for _, tp := range a.order {
+		if tp.Topic == group.OffsetsTopic {
+			count++
+		}
+	}
+	if count == 0 {
+		return kafka.NoNode
+	}
+	return a.at(kafka.TopicPartition{Topic: group.OffsetsTopic, Partition: group.PartitionFor(id, count)}).leader
 }
 
 func (a *authority) ended(actor, why string) {

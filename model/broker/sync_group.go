@@ -1,0 +1,19 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/step"
+)
+
+// SyncGroup (groups 2.6): all versions; what it does is model/group. Left out:
+// authorization.
+
+func (b *Broker) handleSyncGroup(in *step.Input, out *step.Effects, from caller, req *kmsg.SyncGroupRequest) {
+	if b.refusesStatic(req.InstanceID) {
+		from.answer(out, &kmsg.SyncGroupResponse{Version: req.Version, ErrorCode: int16(kafka.UnsupportedVersion)})
+		return
+	}
+	b.coordinator(in, out).SyncGroup(in, out, callerOfGroup(in, from), req)
+}
