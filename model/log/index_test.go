@@ -1,6 +1,7 @@
 package log
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -271,4 +272,22 @@ func TestLeaderAndFollowerIndexAgreeSinceKAFKA806(t *testing.T) {
 		equal(t, "equal", same, perBatch) // storage trap 60: before, the follower has none
 		equal(t, "follower end", follower.LogEndOffset(), leader.LogEndOffset())
 	}
+}
+
+// Both searches of an offset index find the same entry, with and without a warm section.
+func TestFloorOffsetIsFloor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 3*warmBytes/offsetEntrySize).Draw(t, "entries")
+		step := rapid.Uint32Range(1, 5).Draw(t, "step")
+		first := rapid.Uint32Range(0, 9).Draw(t, "first")
+		var table entryTable
+		for i := range n {
+			table = binary.BigEndian.AppendUint32(table, first+uint32(i)*step)
+			table = binary.BigEndian.AppendUint32(table, uint32(i))
+		}
+		target := rapid.Int64Range(-1, int64(first)+int64(n+2)*int64(step)).Draw(t, "target")
+		if got, want := table.floorOffset(target), table.floor(target, offsetColumn()); got != want {
+			t.Errorf("entry %d, want %d", got, want)
+		}
+	})
 }

@@ -43,11 +43,46 @@ func (x *offsetIndex) lastOffset(base kafka.Offset) kafka.Offset {
 // lookup is the position of the entry with the largest offset <= target, 0 if
 // there is none.
 func (x *offsetIndex) lookup(base, target kafka.Offset) int64 {
-	i := x.entries.floor(int64(target-base), offsetColumn())
+	i := x.entries.floorOffset(int64(target - base))
 	if i < 0 {
 		return 0
 	}
 	return x.entries.key(i, positionColumn())
+}
+
+// cachedEntries is how many entries the processor is likely to have in its cache when
+// they are searched often.
+const cachedEntries = 64 << 10
+
+// floorOffset is floor of an offset index, whose keys strictly increase. It looks at the
+// same entries, but among few a step does not wait for a wrong guess of the comparison.
+// Among many the guess is worth more: it loads the next entry early.
+func (t entryTable) floorOffset(target int64) int {
+	n := len(t) / offsetEntrySize
+	if n == 0 {
+		return -1
+	}
+	lo, hi := 0, n-1
+	if firstHot := max(0, n-1-warmBytes/offsetEntrySize); t.relativeOffset(firstHot) < target {
+		lo = firstHot
+	} else if hi = firstHot; t.relativeOffset(0) > target {
+		return -1
+	}
+	if hi-lo > cachedEntries {
+		return t.floorBetween(lo, hi, target, offsetColumn())
+	}
+	for lo < hi {
+		mid := int(uint(lo+hi+1) >> 1)
+		above := int((target - t.relativeOffset(mid)) >> 63) // -1 if the entry is, else 0
+		hi += (mid - 1 - hi) & above
+		lo += (mid - lo) &^ above
+	}
+	return lo
+}
+
+func (t entryTable) relativeOffset(i int) int64 {
+	at := i * offsetEntrySize
+	return int64(int32(binary.BigEndian.Uint32(t[at : at+4])))
 }
 
 // append adds an entry. offset is representable relative to base.
