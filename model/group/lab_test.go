@@ -34,14 +34,15 @@ type lab struct {
 	draws map[string]uint64
 	conns step.ConnID
 	names map[step.ConnID]string // of the requests that wait for an answer
-	// hold keeps appends back in held; fail is what the next ones are refused with.
+	// hold keeps appends back in held; fail is what the next ones are refused with, apart
+	// from tombstones.
 	hold  bool
 	held  []*Append
 	fail  kafka.ErrorCode
 	told  []string // answers and facts since they were last read
 	facts bool
 	notes []event.Event
-	last  kmsg.Response
+	last  kmsg.Response // that of the newest request, once it is there
 }
 
 const labStart kafka.TimestampMs = 1_700_000_000_000
@@ -105,7 +106,7 @@ func (l *lab) settle(in *step.Input) {
 	l.t.Helper()
 	for list := l.c.Take(); len(list) > 0; list = l.c.Take() {
 		for _, a := range list {
-			if l.hold && a.Done != nil {
+			if l.hold {
 				l.held = append(l.held, a)
 			} else {
 				l.write(in, a)
@@ -119,6 +120,12 @@ func (l *lab) settle(in *step.Input) {
 func (l *lab) write(in *step.Input, a *Append) {
 	l.t.Helper()
 	code, base := l.fail, kafka.NoOffset
+	switch {
+	case !l.leads[a.Partition]:
+		code = kafka.NotLeaderOrFollower
+	case a.Done == nil:
+		code = kafka.None
+	}
 	if code == kafka.None {
 		info, verdict, err := l.logs[a.Partition].Append(a.Batch, &log.LeaderAppend{Now: in.Wall, Origin: log.Coordinator})
 		if err != nil || verdict.Code != kafka.None {
@@ -156,9 +163,12 @@ func (l *lab) read() {
 			l.t.Fatalf("connection %d is answered twice", op.Conn)
 		}
 		delete(l.names, op.Conn)
-		l.last = op.Body.(kmsg.Response)
-		checkWire(l.t, l.last)
-		l.told = append(l.told, name+": "+show(l.last))
+		r := op.Body.(kmsg.Response)
+		checkWire(l.t, r)
+		l.told = append(l.told, name+": "+show(r))
+		if op.Conn == l.conns || l.last == nil {
+			l.last = r
+		}
 	}
 	for i := range l.out.Notes {
 		e := l.out.Notes[i]
