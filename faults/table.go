@@ -27,7 +27,7 @@ var Table = []Kind{
 	{"lose", "N29 N30", "messages of one kind are lost, and what follows on their connections", "{at: 10s, for: 5s, lose: {from: controller, to: leader(orders/0), api: AlterPartition, kind: response, count: 1}}"},
 	{"slow_disk", "D1 D2", "every disk call takes longer", "{at: 10s, for: 5s, slow_disk: {node: broker-1, factor: 10x}}"},
 	{"stall_disk", "D3", "every disk call blocks until the fault ends", "{at: 10s, for: 5s, stall_disk: broker-1}"},
-	{"disk_error", "D16 D18 D20", "reads, writes or syncs fail with EIO", "{at: 10s, disk_error: {node: broker-1, op: write, file: \"orders-*/*.log\", nth: 3}}"},
+	{"disk_error", "D16 D17 D18 D20", "reads, writes or syncs fail with EIO", "{at: 10s, disk_error: {node: broker-1, op: write, file: \"orders-*/*.log\", nth: 3}}"},
 	{"disk_full", "D26 D27", "writes fail with ENOSPC", "{at: 10s, for: 20s, disk_full: broker-1}"},
 	{"lying_disk", "D15", "syncs are reported as done and make nothing durable", "{at: 10s, for: 20s, lying_disk: {node: broker-1}}"},
 	{"damage", "D19 D21 D32 D33", "the process dies and files of its data directory are spoilt", "{at: 10s, damage: {node: broker-1, file: \"orders-*/*.index\", how: garbage}, restart_after: 5s}"},

@@ -131,7 +131,7 @@ func (l *loader) quirk(n *yaml.Node) {
 	if !ok {
 		return
 	}
-	id, known := quirk.Parse(v)
+	id, known := quirk.ParseSwitch(v)
 	if !known {
 		l.errorAt(n, "unknown quirk %q%s", v, suggest(v, quirk.Keys()))
 		return
@@ -225,6 +225,7 @@ func (l *loader) disk(n *yaml.Node) {
 		field{"bandwidth", parsed(&l.reader, "bandwidth", &d.Bandwidth, ParseBandwidth), false},
 		field{"capacity", parsed(&l.reader, "capacity", &d.Capacity, ParseSize), false},
 		field{"writeback", l.duration("writeback", &d.Writeback), false},
+		field{"filesystem", l.word("filesystem", &d.Filesystem, Filesystems()...), false},
 	)
 }
 

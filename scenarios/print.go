@@ -156,6 +156,9 @@ func (p *printer) disk(d *Disk) {
 		p.line(2, "capacity: %dB", d.Capacity)
 	}
 	p.dur(2, "writeback", d.Writeback)
+	if d.Filesystem != "" {
+		p.line(2, "filesystem: %s", d.Filesystem)
+	}
 }
 
 // String is the form that ParseDist reads.

@@ -107,7 +107,12 @@ type Disk struct {
 	Bandwidth int64       // bytes per second to the device
 	Capacity  int64       // bytes, 0 = unlimited
 	Writeback kafka.Nanos // age at which dirty pages reach the device
+	// Filesystem is one of Filesystems: what a power loss and a failed sync leave. "" is ext4.
+	Filesystem string
 }
+
+// Filesystems are the words for a disk's file system.
+func Filesystems() []string { return []string{"ext4", "ext4-journal", "xfs", "btrfs", "posix"} }
 
 // Topic is created before the workload starts.
 type Topic struct {

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -127,5 +128,5 @@ func (b *Broker) handleGroups(in *step.Input, out *step.Effects, from caller, bo
 // staleBrokerEpoch: a control request was meant for an earlier life (Z-11). A
 // larger epoch than ours is possible: the controller may learn it first.
 func (b *Broker) staleBrokerEpoch(epoch int64) bool {
-	return b.cfg.Profile.BrokerEpoch && epoch != int64(unknownEpoch) && kafka.BrokerEpoch(epoch) < b.session.epoch
+	return b.cfg.Profile.BrokerEpoch && !b.cfg.Profile.Quirks.Has(quirk.OldBrokerEpochObeyed) && epoch != int64(unknownEpoch) && kafka.BrokerEpoch(epoch) < b.session.epoch
 }

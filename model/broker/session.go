@@ -2,6 +2,7 @@ package broker
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
@@ -92,8 +93,11 @@ func (b *Broker) zkEvent(in *step.Input, out *step.Effects, ev zookeeper.Event) 
 	case zookeeper.Expired:
 		// The controller resigns before there is a new session (Z-7).
 		b.session.registered = false
+		stuck := b.controller.AwaitsExpiry() && b.cfg.Profile.Quirks.Has(quirk.ExpiryDeadlock)
 		b.controller.HandleZK(in, out, ev)
-		b.zk.NewSession(in, out)
+		if !stuck {
+			b.zk.NewSession(in, out)
+		}
 	case zookeeper.Ended:
 		b.exit(out, "terminated")
 	case zookeeper.ChildrenChanged:
@@ -153,6 +157,8 @@ func (w *registration) Resume(in *step.Input, out *step.Effects, results [][]zoo
 	created, found := &results[0][0], &results[1][0]
 	switch {
 	case created.Code == zookeeper.SessionExpired || found.Code == zookeeper.SessionExpired || b.zk.SessionID() != w.session:
+	case created.Code == zookeeper.NodeExists && b.cfg.Profile.Quirks.Has(quirk.OwnNodeAwaited):
+		out.SetTimer(laneZK, in.Now+registerRetry, timerRegister, 0, nil)
 	case found.Code == zookeeper.OK && found.Stat.EphemeralOwner == w.session:
 		b.registered(in, out, w.session, kafka.BrokerEpoch(found.Stat.Czxid))
 	case found.Code == zookeeper.OK && found.Stat.EphemeralOwner == b.session.previous:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -119,7 +120,7 @@ func (p *Producer) drain(n *destination) []*batch {
 		n.next = q.order + 1
 		q.popHead()
 		q.inFlight = append(q.inFlight, b)
-		q.muted = p.cfg.MaxInFlight == 1
+		q.muted = p.cfg.MaxInFlight == 1 && !p.cfg.Profile.Quirks.Has(quirk.SendsOvertake)
 		b.sentEpoch = q.epoch
 		p.drained = append(p.drained, b)
 	}

@@ -21,6 +21,7 @@ type ghost struct {
 	now             kafka.Nanos
 	healed          kafka.Nanos // when the faults had ended
 	clockMoved      bool        // a fault moved a clock
+	inOrder         []int32     // producers that promise the order of their batches
 	ch              change
 }
 

@@ -20,7 +20,8 @@ type sender struct {
 	life     int64
 	acks     int8
 	// open counts the records sent and neither acknowledged nor failed. pipelined: a
-	// batch was sent while another was open, so that order is not promised.
+	// batch was sent while another was open, so that order is not promised, by a
+	// producer whose settings do not promise it.
 	open      int64
 	pipelined bool
 
@@ -73,7 +74,7 @@ func (g *ghost) produced(e *event.Event) {
 	end := e.First + int64(e.Count)
 	switch e.Kind {
 	case event.BatchSent:
-		s.pipelined = s.pipelined || s.open > 0
+		s.pipelined = s.pipelined || s.open > 0 && !slices.Contains(g.inOrder, e.Producer)
 		s.open += int64(e.Count)
 		s.sent.add(e.First, end)
 		return

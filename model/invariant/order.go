@@ -10,8 +10,9 @@ func orderPreserved() rule {
 		Info: Info{
 			Name:  "order-preserved",
 			Rules: "INV-15 T-01",
-			Words: "Records that a producer sent to a partition one batch at a time, acknowledged with acks=all, are acknowledged and stand in the log in the order of sending.",
-			When:  "at each acknowledgement; for each batch of the final read",
+			Words: "Records that a producer sent to a partition one batch at a time, or with max.in.flight.requests.per.connection=1, acknowledged with acks=all, are " +
+				"acknowledged and stand in the log in the order of sending.",
+			When: "at each acknowledgement; for each batch of the final read",
 			Broken: "several batches in flight without idempotence (the producer then promises no order); a second copy that a retry made; " +
 				"committed records lost in an allowed unclean election or power loss",
 		},

@@ -79,6 +79,10 @@ func NewSuite(setup Setup) *Suite {
 	return s
 }
 
+// PromiseOrder says that a producer has max.in.flight.requests.per.connection=1: it must
+// keep the order of its batches.
+func (s *Suite) PromiseOrder(producer int32) { s.g.inOrder = append(s.g.inOrder, producer) }
+
 // Observe takes one noted fact; e is only lent. Facts come in the order in which
 // they were noted.
 func (s *Suite) Observe(e *event.Event) {

@@ -16,6 +16,8 @@ type cleanFilter struct {
 	dropEnd   bool         // Config.CleanerDropsEnd
 	now       kafka.TimestampMs
 	horizon   kafka.TimestampMs // for batches that get one now
+	// byRecordTime: tombstones go delete.retention.ms after they were sent (KAFKA-4529).
+	byRecordTime bool
 
 	it   record.Iterator
 	bd   record.Builder
@@ -41,7 +43,11 @@ func (f *cleanFilter) filter(b record.Batch) (record.Batch, error) {
 	f.kept = f.kept[:0]
 	tombstones := false
 	if !discard {
-		if tombstones, err = f.collect(b, hasHorizon && f.now >= horizon); err != nil {
+		expired := hasHorizon && f.now >= horizon
+		if f.byRecordTime {
+			expired = b.MaxTimestamp() <= f.now-(f.horizon-f.now)
+		}
+		if tombstones, err = f.collect(b, expired); err != nil {
 			return nil, err
 		}
 	}

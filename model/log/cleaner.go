@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/vfs"
 )
@@ -79,6 +80,7 @@ func (l *Log) BeginCleaning(p CleanParams) *Cleaning {
 	c.filter = cleanFilter{
 		offsets: &c.offsets, producers: &l.producers, upper: p.Range.Uncleanable, dropEnd: l.cfg.CleanerDropsEnd,
 		now: p.Now, horizon: p.Now + kafka.TimestampMs(l.cfg.DeleteRetentionMs),
+		byRecordTime: l.cfg.Quirks.Has(quirk.TombstonesByRecordTime),
 	}
 	_, c.copies = l.active().file.(vfs.Copier)
 	c.filter.it.UseScratch(l.cfg.Scratch)

@@ -39,6 +39,10 @@ func (l *Log) MaybeIncrementLogStartOffset(o kafka.Offset) (bool, error) {
 	if o > l.hw {
 		return false, &OffsetOutOfRangeError{o, l.logStart, l.hw}
 	}
+	return l.raiseStart(o)
+}
+
+func (l *Log) raiseStart(o kafka.Offset) (bool, error) {
 	if o <= l.logStart {
 		return false, nil
 	}

@@ -95,7 +95,7 @@ func (m *Manager) unlock() error {
 // readLeniently takes a checkpoint that cannot be parsed for empty (storage 5.2).
 func (m *Manager) readLeniently(name string) ([]OffsetEntry, error) {
 	entries, err := ReadOffsetCheckpoint(m.fs, m.dir, name)
-	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) {
+	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) && !m.configFor("").Quirks.Has(quirk.CorruptCheckpointFatal) {
 		return nil, nil
 	}
 	return entries, err

@@ -1,6 +1,9 @@
 package log
 
-import "github.com/simkafka/simkafka/model/kafka"
+import (
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
+)
 
 // RetentionPass is why a segment was deleted.
 type RetentionPass string
@@ -98,7 +101,7 @@ func (l *Log) deleteWhile(done *Retention, pass RetentionPass, now kafka.Timesta
 		}
 		done.Rolled = true
 	}
-	if _, err := l.MaybeIncrementLogStartOffset(l.segments[n].base); err != nil {
+	if _, err := l.raiseStart(l.segments[n].base); err != nil {
 		return err
 	}
 	for _, s := range l.segments[:n] {
@@ -111,8 +114,12 @@ func (l *Log) deleteWhile(done *Retention, pass RetentionPass, now kafka.Timesta
 // mayDelete tells that segment i lies below the high watermark and is not an empty
 // active one.
 func (l *Log) mayDelete(i int) bool {
-	if i+1 < len(l.segments) {
-		return l.hw >= l.segments[i+1].base
+	end := l.hw
+	if l.cfg.Quirks.Has(quirk.RetentionPastHW) {
+		end = l.leo
 	}
-	return l.segments[i].size > 0 && l.hw >= l.leo
+	if i+1 < len(l.segments) {
+		return end >= l.segments[i+1].base
+	}
+	return l.segments[i].size > 0 && end >= l.leo
 }

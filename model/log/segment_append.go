@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 )
 
@@ -170,6 +171,9 @@ func (s *segment) deactivate(p *place) error {
 func (s *segment) closeTimes(p *place) error {
 	if err := s.times.maybeAppend(p, s.base, s.maxTs, true); err != nil {
 		return err
+	}
+	if p.cfg.Quirks.Has(quirk.TimeIndexUntrimmed) {
+		return s.times.resize(int64(len(s.times.entries)) + timeEntrySize)
 	}
 	return s.times.trim()
 }

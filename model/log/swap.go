@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/vfs"
 )
 
@@ -105,6 +106,11 @@ func (l *Log) noteCleanedTxn(s *segment, a AbortedTxn) error {
 func (l *Log) finishCleaned(s *segment) error {
 	if err := s.deactivate(&l.place); err != nil {
 		return err
+	}
+	if l.cfg.Preallocate && l.cfg.Quirks.Has(quirk.CleanedPreallocated) {
+		if err := s.file.Truncate(max(s.size, int64(l.cfg.SegmentBytes))); err != nil {
+			return fmt.Errorf("log: preallocate cleaned segment: %w", err)
+		}
 	}
 	err := errors.Join(s.file.Sync(), s.offsets.file.Sync(), s.times.file.Sync())
 	if s.txns != nil {

@@ -48,8 +48,10 @@ func (l *Log) truncateTo(target kafka.Offset, now kafka.TimestampMs) error {
 	if rolled {
 		l.clipCleanedTo()
 	}
-	if err := l.truncateEpochs(target); err != nil {
-		return err
+	if !l.cfg.Quirks.Has(quirk.EpochsKeptBehindCut) {
+		if err := l.truncateEpochs(target); err != nil {
+			return err
+		}
 	}
 	l.logStart = min(l.logStart, target)
 	r, err := l.beginRebuild(&l.producers, l.segments, l.logStart, target, false, now)

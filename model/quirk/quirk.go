@@ -42,6 +42,16 @@ const (
 	EpochFileUnsynced
 	NoRecovery
 	StaleIndexTrusted
+	RetentionPastHW
+	CleanedPreallocated
+	TimeIndexUntrimmed
+	TombstonesByRecordTime
+	SendsOvertake
+	OldBrokerEpochObeyed
+	OwnNodeAwaited
+	ExpiryDeadlock
+	CorruptCheckpointFatal
+	BatchMustFit
 	NumIDs // not a switch
 )
 
@@ -70,7 +80,7 @@ func (s Set) With(id ID) Set {
 
 // IDs lists the switches that are on, in the order of the table.
 func (s Set) IDs() (ids []ID) {
-	for id := range NumIDs {
+	for id := range endMutations {
 		if s.Has(id) {
 			ids = append(ids, id)
 		}
@@ -81,7 +91,7 @@ func (s Set) IDs() (ids []ID) {
 // Names lists their keys.
 func (s Set) Names() (names []string) {
 	for _, id := range s.IDs() {
-		names = append(names, table[id].Key)
+		names = append(names, id.key())
 	}
 	return names
 }

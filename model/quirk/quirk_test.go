@@ -48,3 +48,24 @@ func TestASetHasItsMembers(t *testing.T) {
 		t.Errorf("the pair is %s", got)
 	}
 }
+
+// A mutation is found by its key, printed by it, and in no list of bugs.
+func TestMutationsAreNoBugs(t *testing.T) {
+	for i, m := range Mutations() {
+		if m.ID != firstMutation+ID(i) || m.Key == "" || m.Words == "" || m.Switch == "" || (m.Invariant == "") == (m.Why == "") {
+			t.Errorf("row %d: %+v", i, m)
+		}
+		if id, ok := ParseSwitch(m.Key); !ok || id != m.ID {
+			t.Errorf("%s is found as %d", m.Key, id)
+		}
+		if _, ok := Parse(m.Key); ok || slices.Contains(Keys(), m.Key) {
+			t.Errorf("%s is a bug", m.Key)
+		}
+		if s := Of(m.ID); s.String() != m.Key || s.Empty() {
+			t.Errorf("the set of %s prints %q", m.Key, s)
+		}
+	}
+	if NumIDs > firstMutation || endMutations > 128 {
+		t.Error("a set has no room for all")
+	}
+}

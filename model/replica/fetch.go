@@ -99,7 +99,8 @@ func (p *Partition) FetchInto(a *FetchArgs, res *FetchResult) error {
 		res.AtEnd = a.Offset == upper
 		return nil
 	}
-	read, err := p.log.Read(a.Offset, int(a.MaxBytes), upper, a.MinOne)
+	minOne := a.MinOne && !p.env.Config.Profile.Quirks.Has(quirk.BatchMustFit)
+	read, err := p.log.Read(a.Offset, int(a.MaxBytes), upper, minOne)
 	if err != nil {
 		res.refuse(kafka.KafkaStorageError)
 		return err
@@ -158,7 +159,7 @@ func (p *Partition) checkAccess(epoch kafka.LeaderEpoch, leaderOnly bool) kafka.
 	if p.offline {
 		return kafka.KafkaStorageError
 	}
-	if epoch != kafka.NoLeaderEpoch {
+	if epoch != kafka.NoLeaderEpoch && !p.env.Config.Profile.Quirks.Has(quirk.FetchAnyEpoch) {
 		switch {
 		case epoch < p.leaderEpoch:
 			return kafka.FencedLeaderEpoch

@@ -32,6 +32,9 @@ func (p *Partition) maybeIncrementHW(in *step.Input, out *step.Effects) bool {
 	}
 	hw := p.log.HighWatermark()
 	next := nextHighWatermark(hw, p.published, p.remotes, in.Now, p.env.Config.ReplicaLagTimeMax, p.env.Cluster)
+	if !p.env.Config.Profile.Quirks.Empty() {
+		next = p.mutateHW(next)
+	}
 	if _, moved := p.log.MaybeIncrementHighWatermark(next); !moved {
 		return false
 	}

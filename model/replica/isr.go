@@ -40,7 +40,7 @@ func (p *Partition) ISRInFlight() bool { return p.pending != committed }
 
 // maybeExpandISR is L-22, after a fetch of r.
 func (p *Partition) maybeExpandISR(in *step.Input, out *step.Effects, r *remote) {
-	if p.pending != committed || r.member || !p.env.Cluster.IsAlive(r.id) {
+	if p.pending != committed || r.member || !p.env.Cluster.IsAlive(r.id) && !p.env.Config.Profile.Quirks.Has(quirk.JoinIneligible) {
 		return
 	}
 	if !r.canJoin(p.log.HighWatermark(), p.epochStart, p.env.Config.Profile.EpochStartGate) {

@@ -4,6 +4,7 @@ import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -16,7 +17,7 @@ func (p *Partition) CheckLeaderAndISR(st *State, id kafka.TopicID) kafka.ErrorCo
 		return kafka.InconsistentTopicID
 	case p.offline:
 		return kafka.KafkaStorageError
-	case st.LeaderEpoch <= p.leaderEpoch:
+	case st.LeaderEpoch <= p.leaderEpoch && !p.env.Config.Profile.Quirks.Has(quirk.AnyLeaderEpoch):
 		return kafka.StaleControllerEpoch
 	case !contains(st.Replicas, p.env.Node):
 		return kafka.UnknownTopicOrPartition
@@ -49,7 +50,7 @@ func (p *Partition) MakeLeader(in *step.Input, out *step.Effects, st *State, l *
 	}
 	newEpoch := st.LeaderEpoch > p.leaderEpoch
 	leo := l.LogEndOffset()
-	if newEpoch {
+	if newEpoch && !p.env.Config.Profile.Quirks.Has(quirk.EpochOnFirstWrite) {
 		if err := l.AssignEpoch(st.LeaderEpoch, leo); err != nil {
 			return false, err
 		}

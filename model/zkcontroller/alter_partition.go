@@ -58,7 +58,7 @@ func (e *alterPartition) step(c *Controller) next {
 // shutting down.
 func (e *alterPartition) checkSender(c *Controller) kafka.ErrorCode {
 	b := c.ctx.broker(kafka.NodeID(e.req.BrokerID))
-	if b == nil || int64(b.epoch) != e.req.BrokerEpoch {
+	if b == nil || int64(b.epoch) != e.req.BrokerEpoch && !c.cfg.Profile.Quirks.Has(quirk.AlterByAnyEpoch) {
 		return kafka.StaleBrokerEpoch
 	}
 	return kafka.None
@@ -129,7 +129,7 @@ func (c *Controller) checkAlteration(p *partition, want leaderISR, version int16
 		!c.cfg.Profile.Quirks.Has(quirk.RepeatedISRRefused):
 		// Before the partition epoch is looked at: a lost answer makes the leader ask twice.
 		return have, kafka.None, false
-	case want.partitionEpoch < have.partitionEpoch:
+	case want.partitionEpoch < have.partitionEpoch && !c.cfg.Profile.Quirks.Has(quirk.AlterAnyVersion):
 		return info, kafka.InvalidUpdateVersion, false
 	case want.recovering && (len(want.isr) > 1 || !have.recovering):
 		return info, kafka.InvalidRequest, false
@@ -139,7 +139,7 @@ func (c *Controller) checkAlteration(p *partition, want leaderISR, version int16
 			return info, ineligible(version), false
 		}
 	}
-	want.controllerEpoch = c.ctx.epoch
+	want.controllerEpoch, want.partitionEpoch = c.ctx.epoch, have.partitionEpoch
 	return want, kafka.None, true
 }
 

@@ -144,6 +144,10 @@ func (c *Controller) IsActive() bool { return c.active == c.cfg.NodeID }
 // Epoch is the controller epoch of an active controller, 0 otherwise.
 func (c *Controller) Epoch() kafka.ControllerEpoch { return c.ctx.epoch }
 
+// AwaitsExpiry reports whether a request has learned of the session's end, of which the
+// Expired event is still to tell.
+func (c *Controller) AwaitsExpiry() bool { return c.expired }
+
 // ActiveController is who holds /controller as last read; false if nobody.
 func (c *Controller) ActiveController() (kafka.NodeID, bool) {
 	return c.active, c.active != kafka.NoNode

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/election"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -112,6 +113,9 @@ func (e *electLeadersFor) choose(c *Controller) {
 			in.UncleanAllowed = e.allowed[i]
 		}
 		outcome := election.Elect(e.on.strategy, in)
+		if outcome.Unclean && c.cfg.Profile.Quirks.Has(quirk.UncleanKeepsISR) {
+			outcome.ISR = append(slices.Clone(in.ISR), outcome.Leader)
+		}
 		if !outcome.Ok {
 			e.failed(r.p)
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/zookeeper"
 )
 
@@ -55,8 +56,12 @@ func (c *Controller) fencedDelete(path string) zookeeper.Request {
 func (c *Controller) fencedStateWrites(cs []candidate) []zookeeper.Request {
 	reqs := make([]zookeeper.Request, len(cs))
 	for i := range cs {
+		version := int32(cs[i].info.partitionEpoch)
+		if c.cfg.Profile.Quirks.Has(quirk.StateWrittenBlindly) {
+			version = zookeeper.AnyVersion
+		}
 		reqs[i] = c.fenced(zookeeper.Op{Type: zookeeper.OpSetData, Path: zookeeper.StatePath(cs[i].p.tp),
-			Version: int32(cs[i].info.partitionEpoch), Data: encodeState(cs[i].info)})
+			Version: version, Data: encodeState(cs[i].info)})
 	}
 	return reqs
 }

@@ -149,7 +149,13 @@ func (c *Cluster) newDisk(name string) *disk {
 	if d.Bandwidth > 0 {
 		profile.SyncPerKiB = kafka.Nanos(int64(kafka.Second) * 1024 / d.Bandwidth)
 	}
-	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback}, draws.Draw))
+	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem)}, draws.Draw))
+}
+
+// filesystem is the personality of a disk; the words are checked when a scenario is read.
+func filesystem(word string) simdisk.Personality {
+	p, _ := simdisk.ParsePersonality(word)
+	return p
 }
 
 // diskCosts are those of a hardware profile, or the built-in ones.
@@ -245,6 +251,9 @@ func (c *Cluster) addProducer(p *scenarios.Producer, n int, number int32, cfg *c
 		c.k.Boot(h.id, h.process, nil)
 	}
 	c.producers = append(c.producers, h)
+	if c.suite != nil && cfg.MaxInFlight == 1 {
+		c.suite.PromiseOrder(number)
+	}
 	c.add(&h.host)
 }
 

@@ -177,7 +177,7 @@ func (d *Disk) survivingEntries(dir *directory, path string, c chooser) []entry 
 // survivors decides which directory changes are durable.
 func (d *Disk) survivors(ops []dirOp, path string, c chooser) []bool {
 	survives := make([]bool, len(ops))
-	if d.config.Personality == Ext4Ordered {
+	if d.config.Personality != PosixMinimum {
 		for i := range c.cut(path, ops) {
 			survives[i] = true
 		}

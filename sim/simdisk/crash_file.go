@@ -47,7 +47,7 @@ func (d *Disk) imageContent(f *file, path string, c chooser) content {
 	if len(v.ops) == 0 {
 		return base
 	}
-	im := image{ops: v.ops, first: f.changes - uint32(len(v.ops)), path: path, c: c}
+	im := image{ops: v.ops, first: f.changes - uint32(len(v.ops)), path: path, c: c, kind: d.config.Personality}
 	im.draw()
 	im.keepOldTruncations(d)
 	im.close(base.size)
@@ -61,6 +61,7 @@ type image struct {
 	first uint32 // number of ops[0]
 	path  string
 	c     chooser
+	kind  Personality
 
 	drawn  []span // bytes of each write that survive by themselves
 	kept   []bool // for each truncation
@@ -75,13 +76,19 @@ func (im *image) choose(i int, decision uint8, n int) int {
 func (im *image) draw() {
 	n := len(im.ops)
 	im.drawn, im.kept = make([]span, n), make([]bool, n)
-	switch im.choose(0, decideFate, numFates) {
+	fates := numFates
+	if im.kind == Ext4Journal {
+		fates = anyKept // which comes last
+	}
+	switch im.choose(0, decideFate, fates) {
 	case allKept:
 		im.keep(n)
 	case prefixKept:
 		k := im.choose(0, decidePrefix, n)
 		im.keep(k)
-		im.tear(k, true)
+		if im.kind != Ext4Journal {
+			im.tear(k, true)
+		}
 	case anyKept:
 		for i := range im.ops {
 			im.drawOne(i)
@@ -200,7 +207,7 @@ func (im *image) build(c *content) {
 			c.write(s.pos, op.data[s.pos-op.pos:s.end-op.pos])
 		}
 	}
-	if !truncated {
+	if !truncated && (im.kind == Ext4Ordered || im.kind == PosixMinimum) {
 		im.extend(c)
 	}
 }

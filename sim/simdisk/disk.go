@@ -35,7 +35,9 @@ import (
 // Sector is the unit that a power loss writes whole or not at all, in bytes.
 const Sector = 512
 
-// Personality says which combinations of unsynced changes a power loss leaves.
+// Personality says which combinations of unsynced changes a power loss leaves, and
+// what is left of a file whose sync failed with its pages dropped (SyncDrop; Rebello
+// et al., "Can Applications Recover from fsync Failures?").
 type Personality uint8
 
 const (
@@ -46,7 +48,31 @@ const (
 	// PosixMinimum promises only what POSIX does: directory changes survive in
 	// any combination in which each one's predecessors on the same names do.
 	PosixMinimum
+	// XFS logs metadata in order, as ext4 does, and sets a file's size only when its
+	// data are written: a file is not longer than its data.
+	XFS
+	// Btrfs is as XFS, but after a failed sync reads give what was durable.
+	Btrfs
+	// Ext4Journal is ext4 with data=journal: of one file's changes a prefix survives,
+	// none torn, and a failed sync is reported by the next one (D17).
+	Ext4Journal
+	numPersonalities
 )
+
+var personalityNames = [numPersonalities]string{"ext4", "posix", "xfs", "btrfs", "ext4-journal"}
+
+// String is the word in scenario files.
+func (p Personality) String() string { return personalityNames[p] }
+
+// ParsePersonality finds a personality by its word.
+func ParsePersonality(word string) (Personality, bool) {
+	for i, name := range personalityNames {
+		if name == word {
+			return Personality(i), true
+		}
+	}
+	return 0, false
+}
 
 // Config describes a disk. The zero value is an unlimited default disk.
 type Config struct {

@@ -1,6 +1,9 @@
 package simdisk
 
-import "github.com/simkafka/simkafka/model/kafka"
+import (
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/vfs"
+)
 
 // change is one change to a file that may not be durable yet: a write of data
 // at pos, or, when data is nil, a truncation to size pos.
@@ -122,6 +125,18 @@ func (f *file) dirtyBytes() (n int64) {
 	return n
 }
 
+// report moves the error of a failed sync to the next one, where the file system does
+// so (D17).
+func (d *Disk) report(f *file, v *verdict) {
+	switch {
+	case d.config.Personality != Ext4Journal:
+	case v.drop:
+		v.err, f.late = nil, true
+	case f.late && v.err == nil:
+		v.err, f.late = vfs.ErrIO, false
+	}
+}
+
 // settle ends a sync or flush of the changes with numbers below upTo, as the
 // verdict says.
 func (d *Disk) settle(f *file, upTo uint32, v verdict) {
@@ -132,6 +147,9 @@ func (d *Disk) settle(f *file, upTo uint32, v verdict) {
 	switch {
 	case v.drop:
 		f.drop(n)
+		if d.config.Personality == Btrfs {
+			d.revert(f)
+		}
 	case v.err == nil && !v.lie:
 		f.commit(n)
 	}
@@ -169,6 +187,19 @@ func (f *file) drop(n int) {
 	f.vol.ownBase(f)
 	f.vol.diverged = true
 	f.vol.forget(n)
+}
+
+// revert makes a file what is durable of it and forgets what was written since.
+func (d *Disk) revert(f *file) {
+	if f.vol.base == nil {
+		return
+	}
+	was := f.live.allocated()
+	f.live = f.vol.base.clone(f.vol.base.size)
+	if f.linked {
+		d.used += f.live.allocated() - was
+	}
+	f.vol = nil
 }
 
 func (v *volatile) forget(n int) {

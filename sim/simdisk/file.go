@@ -21,6 +21,7 @@ type file struct {
 	changes uint32 // changes ever logged
 	linked  bool
 	queued  bool // in the aging queue
+	late    bool // the next sync reports that the one before failed
 }
 
 // handle is an open file.
@@ -242,6 +243,7 @@ func (h *handle) sync() error {
 		return err
 	}
 	d.stats.Syncs++
+	d.report(f, &v)
 	d.settle(f, f.changes, v)
 	return v.result()
 }

@@ -79,6 +79,7 @@ func (d *Disk) complete(fl *flush) error {
 	d.stats.Flushes++
 	for _, ff := range fl.files {
 		v := d.admitFlush(ff.name)
+		d.report(ff.file, &v)
 		if !d.dead || v.after != nil {
 			d.settle(ff.file, ff.upTo, v)
 		}

@@ -1,0 +1,92 @@
+package quirk
+
+import (
+	"slices"
+	"strings"
+)
+
+// Mutation is a rule that no release ever lacked, taken out to test the invariants
+// (cluster 10.6). A scenario may name it, as "mutation/hw-max"; lists of bugs do not.
+type Mutation struct {
+	ID     ID
+	Key    string
+	Words  string // what goes wrong
+	Switch string // the file with the one Has
+	// Invariant is the one that is violated first in the mutation's scenario; "" if
+	// another rule hides the mutation, which Why then names.
+	Invariant string
+	Why       string
+}
+
+// firstMutation is beyond all bugs.
+const firstMutation ID = 64
+
+// The mutations, in the order of the table.
+const (
+	HWAsMax ID = iota + firstMutation
+	HWAsMedian
+	JoinIneligible
+	AnyLeaderEpoch
+	EpochsKeptBehindCut
+	StateWrittenBlindly
+	AlterByAnyEpoch
+	AlterAnyVersion
+	UncleanKeepsISR
+	FetchAnyEpoch
+	EpochOnFirstWrite
+	endMutations
+)
+
+var mutations = [endMutations - firstMutation]Mutation{
+	{ID: HWAsMax, Key: "mutation/hw-max", Words: "the high watermark is the largest log end offset of the replicas, which is the leader's",
+		Switch: "model/replica/mutation.go", Invariant: "high-watermark-safe"},
+	{ID: HWAsMedian, Key: "mutation/hw-median", Words: "the high watermark is the median of the replicas' log end offsets",
+		Switch: "model/replica/mutation.go", Invariant: "high-watermark-safe"},
+	{ID: JoinIneligible, Key: "mutation/join-ineligible", Words: "a leader proposes a replica for the ISR whose broker is not registered",
+		Switch: "model/replica/isr.go", Why: "the controller refuses such a set"},
+	{ID: AnyLeaderEpoch, Key: "mutation/any-leader-epoch", Words: "a broker takes a LeaderAndIsr with an equal or older leader epoch",
+		Switch: "model/replica/roles.go", Invariant: "single-leader-per-epoch"},
+	{ID: EpochsKeptBehindCut, Key: "mutation/epochs-kept", Words: "a truncation does not cut the list of leader epochs",
+		Switch: "model/log/truncate.go", Invariant: "converges-after-heal"},
+	{ID: StateWrittenBlindly, Key: "mutation/blind-writes", Words: "a controller writes a partition's state whatever version it has",
+		Switch: "model/zkcontroller/zk.go", Why: "the check of the controller epoch in the same transaction refuses all but the one controller"},
+	{ID: AlterByAnyEpoch, Key: "mutation/alter-any-broker-epoch", Words: "the controller takes an AlterPartition of an earlier life of the broker",
+		Switch: "model/zkcontroller/alter_partition.go", Why: "the leader epoch and the partition epoch have grown meanwhile"},
+	{ID: AlterAnyVersion, Key: "mutation/alter-any-version", Words: "the controller takes an AlterPartition for an older partition epoch",
+		Switch: "model/zkcontroller/alter_partition.go", Invariant: "maximal-isr-covers"},
+	{ID: UncleanKeepsISR, Key: "mutation/unclean-keeps-isr", Words: "an unclean election leaves the ISR as it was, with the leader added",
+		Switch: "model/zkcontroller/election.go", Invariant: "metadata-valid"},
+	{ID: FetchAnyEpoch, Key: "mutation/fetch-any-epoch", Words: "a leader does not compare the leader epoch of a fetch with its own",
+		Switch: "model/replica/fetch.go", Invariant: "log-matching"},
+	{ID: EpochOnFirstWrite, Key: "mutation/epoch-on-first-write", Words: "a leader enters its epoch with its first write, not as it takes office (KAFKA-7415)",
+		Switch: "model/replica/roles.go", Why: "a leader that is asked for a newer epoch than it knows refuses the fetch, until it has written (R-07)"},
+}
+
+// Mutations lists them.
+func Mutations() []Mutation { return slices.Clone(mutations[:]) }
+
+// ParseSwitch finds a switch of either kind by its key.
+func ParseSwitch(key string) (ID, bool) {
+	if id, ok := Parse(key); ok {
+		return id, true
+	}
+	i := slices.IndexFunc(mutations[:], func(m Mutation) bool { return strings.EqualFold(m.Key, key) })
+	return firstMutation + ID(max(i, 0)), i >= 0
+}
+
+// Row is the row of a switch of either kind; of a mutation it has what a bug's has.
+func (id ID) Row() Bug {
+	if id < firstMutation {
+		return table[id]
+	}
+	m := &mutations[id-firstMutation]
+	return Bug{ID: id, Key: m.Key, Rule: "cluster 10.6", Title: m.Words, Switch: m.Switch, Invariant: m.Invariant}
+}
+
+// key is the name of a switch of either kind.
+func (id ID) key() string {
+	if id >= firstMutation {
+		return mutations[id-firstMutation].Key
+	}
+	return table[id].Key
+}
