@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -21,15 +22,31 @@ type Generator struct {
 	Draw func(seed uint64) (*Spec, error)
 }
 
-// Generators are all of them, by name. Each but the last ones stays within the
+// modes are the generators by what distinguishes them. Faults are drawn uniformly, or
+// along the lineage of records (generate_lineage.go).
+var modes = [...]struct {
+	mode
+	summary string
+}{
+	{mode{name: "swarm"}, "each seed switches a random subset of settings, features and faults on"},
+	{mode{name: "small", small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"},
+	{mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"},
+	{mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"},
+	{mode{name: "swarm-lineage", lineage: true}, "as swarm, with faults that strike, one after the other, what an acknowledged record of one partition rests on"},
+	{mode{name: "small-lineage", small: true, lineage: true}, "as small, with faults as in swarm-lineage"},
+}
+
+// Generators are all of them, by name. Each stays within the
 // budget: no more faults at once than what its settings promise to survive, so that
-// whatever an invariant says is a bug (see budget). Those that end in -beyond do not,
+// whatever an invariant says is a bug (see budget). But those that end in -beyond do not,
 // and demand only what must hold even then (Expect.BeyondBudget).
-var Generators = []Generator{
-	generator(mode{name: "swarm"}, "each seed switches a random subset of settings, features and faults on"),
-	generator(mode{name: "small", small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"),
-	generator(mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"),
-	generator(mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"),
+var Generators = generators()
+
+func generators() (list []Generator) {
+	for _, m := range modes {
+		list = append(list, generator(m.mode, m.summary))
+	}
+	return list
 }
 
 // GeneratorByName finds a generator.
@@ -70,11 +87,17 @@ type mode struct {
 	name   string
 	small  bool // tiny segments, short lags
 	beyond bool // more faults than the settings promise to survive
+	// lineage: faults strike what an acknowledged record rests on, one after the other.
+	lineage bool
 }
+
+// streams names the draws. Lineage has those of the uniform generator, so that seeds
+// compare: the same world, other faults.
+func (m mode) streams() string { return strings.TrimSuffix(m.name, "-lineage") }
 
 func generator(m mode, summary string) Generator {
 	return Generator{Name: m.name, Summary: summary, Draw: func(seed uint64) (*Spec, error) {
-		w := drawWorld(keyed{step.NewDraws(seed).Sub("generate").Sub(m.name)}, m)
+		w := drawWorld(keyed{step.NewDraws(seed).Sub("generate").Sub(m.streams())}, m)
 		w.spec.Name = fmt.Sprintf("%s-%d", m.name, seed)
 		return reload(w.spec)
 	}}
@@ -82,9 +105,9 @@ func generator(m mode, summary string) Generator {
 
 // DrawWorld draws one world of a generator from any source of choices.
 func DrawWorld(name string, c Chooser) (*Spec, error) {
-	for _, m := range []mode{{name: "swarm"}, {name: "small", small: true}, {name: "swarm-beyond", beyond: true}, {name: "small-beyond", small: true, beyond: true}} {
+	for _, m := range modes {
 		if m.name == name {
-			w := drawWorld(c, m)
+			w := drawWorld(c, m.mode)
 			w.spec.Name = name + "-drawn"
 			return reload(w.spec)
 		}
@@ -115,9 +138,10 @@ type world struct {
 	path string   // prefix of the choices' names
 	// minISR and replication are those of the first topic.
 	minISR, replication int
-	session             kafka.Nanos // zookeeper.session.timeout.ms
-	lag                 kafka.Nanos // replica.lag.time.max.ms
-	lossy               []string    // brokers that may lose unsynced data
+	session             kafka.Nanos          // zookeeper.session.timeout.ms
+	lag                 kafka.Nanos          // replica.lag.time.max.ms
+	lossy               []string             // brokers that may lose unsynced data
+	cause               *faults.EventTrigger // of the fault in the making, nil if it has none
 }
 
 func (w *world) int(name string, lo, hi int64) int64 { return w.c.Int(w.path+name, lo, hi) }
@@ -152,7 +176,11 @@ func drawWorld(c Chooser, m mode) *world {
 	w.topology()
 	w.settings()
 	w.workload()
-	w.faults()
+	if m.lineage {
+		w.lineage()
+	} else {
+		w.faults()
+	}
 	w.spec.Expect.BeyondBudget = m.beyond
 	w.spec.Why = w.why()
 	return w

@@ -67,6 +67,13 @@ var drawnFaults = []drawnFault{
 	{"clock-jump", false, func(w *world, p *faults.Planned) {
 		p.Fault = faults.Clock{Node: w.broker(), Delta: w.millis("by", -10*kafka.Minute, 10*kafka.Minute), Jump: true}
 	}},
+	{"kill-at-disk", false, (*world).killAtDisk},
+	{"power-loss-at-disk", true, (*world).powerAtDisk},
+	{"kill-again", false, (*world).killAgain},
+	{"kill-then-power-loss", true, (*world).killThenPower},
+	{"power-loss-again", true, (*world).powerAgain},
+	{"damaged-checkpoint", false, (*world).damageCheckpoint},
+	{"missing-indexes", false, (*world).missingIndexes},
 }
 
 // budget is how many brokers may lose data that they have not synced: one fewer than
@@ -80,12 +87,17 @@ func (w *world) budget() int {
 	return w.minISR - 1
 }
 
-// faults draws which kinds there are, then one to four of them, seldom more.
-func (w *world) faults() {
+// chooseLossy chooses the brokers that may lose unsynced data.
+func (w *world) chooseLossy() {
 	first := int(w.int("lossy", 0, int64(w.spec.Cluster.Brokers-1)))
 	for i := range w.budget() {
 		w.lossy = append(w.lossy, kafka.BrokerHost(kafka.NodeID((first+i)%w.spec.Cluster.Brokers+1)))
 	}
+}
+
+// faults draws which kinds there are, then one to four of them, seldom more.
+func (w *world) faults() {
+	w.chooseLossy()
 	var on []*drawnFault
 	for i := range drawnFaults {
 		f := &drawnFaults[i]
@@ -105,10 +117,11 @@ func (w *world) faults() {
 		f := on[w.int("kind", 0, int64(len(on)-1))]
 		var p faults.Planned
 		w.trigger(&p)
+		w.cause = p.Trigger.On
 		f.draw(w, &p)
 		w.spec.Events = append(w.spec.Events, p)
 	}
-	w.path = ""
+	w.path, w.cause = "", nil
 }
 
 // trigger: at a time, or in three of ten cases soon after something happened.
@@ -122,6 +135,9 @@ func (w *world) trigger(p *faults.Planned) {
 	on.Kind = []event.Kind{event.RecordAcked, event.LeaderElected, event.BecameLeader, event.BecameFollower, event.IsrProposed,
 		event.IsrCommitted, event.Truncated, event.ControllerElected, event.NodeBooted, event.SegmentRolled, event.PartitionChanged,
 		event.SessionExpired}[w.int("event", 0, 11)]
+	if on.Kind == event.PartitionChanged && w.odd("isr-size", 50) {
+		on.ISR = int(w.int("isr", 1, int64(max(1, w.replication-1))))
+	}
 	p.Trigger = faults.Trigger{At: -1, On: on}
 }
 
@@ -155,6 +171,9 @@ func random(r faults.Role) faults.Selector {
 
 // broker is one broker, by role as often as by number.
 func (w *world) broker() faults.Selector {
+	if noterIsBroker(w.cause) && w.odd("subject", 40) {
+		return subject()
+	}
 	switch w.int("who", 0, 4) {
 	case 0:
 		return faults.Selector{Role: faults.Leader, TP: w.anyPartition()}
@@ -253,6 +272,7 @@ func (w *world) message(p *faults.Planned, lose bool) {
 	if f.To[0].Role != faults.Brokers && w.odd("turned", 50) {
 		f.From, f.To = f.To, f.From
 	}
+	w.aim(&f)
 	w.lasting(p, f)
 }
 

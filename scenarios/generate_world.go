@@ -48,6 +48,9 @@ func (w *world) topology() {
 	if w.swarm("early-writeback") {
 		c.Disk.Writeback = 500 * kafka.Millisecond
 	}
+	if w.swarm("other-filesystem") {
+		c.Disk.Filesystem = w.pick("filesystem", "xfs", "btrfs", "ext4-journal")
+	}
 	partitions := []int32{1, 2, 3, 6}
 	s.Topics = []Topic{{Name: "t", Partitions: partitions[w.int("partitions", 0, 3)], Replication: w.replication}}
 	if w.swarm("second-topic") {
@@ -178,6 +181,9 @@ func (w *world) producer(i int64) {
 	for _, s := range w.spec.Topics[0].Config {
 		if s.Key == "cleanup.policy" {
 			p.Keys = 20
+			if w.odd("tombstones", 50) {
+				p.Tombstones = 10_000 * w.int("tombstones-percent", 2, 40)
+			}
 		}
 	}
 	if w.odd("keyed", 30) {
@@ -190,6 +196,9 @@ func (w *world) producer(i int64) {
 	set("retries", w.pick("retries", "2147483647", "2147483647", "0", "3"))
 	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
 	set("delivery.timeout.ms", w.pick("delivery", "40000", "31000"))
+	if w.odd("metadata-age", 30) {
+		set("metadata.max.age.ms", w.int("metadata-age-ms", 300, 5000))
+	}
 	if w.odd("compressed", 30) {
 		set("compression.type", w.pick("codec", "gzip", "snappy", "lz4", "zstd"))
 	}
