@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/sim/cluster"
 	"github.com/simkafka/simkafka/sim/sweep"
 )
 
@@ -19,6 +21,8 @@ type SweepOptions struct {
 	Kept func(k uint64) string
 	// Files are the places of what was written, as the user should see them.
 	Files []string
+	// Canary is the known bug that this process had to catch; nil if there was none.
+	Canary *sweep.Canary
 }
 
 // SweepVerdict is the verdict of a whole sweep.
@@ -44,6 +48,7 @@ func WriteSweep(w io.Writer, m *sweep.Merged, o SweepOptions) error {
 	p.seeds()
 	p.findings()
 	p.probes()
+	p.canary()
 	p.foot()
 	return p.err
 }
@@ -219,7 +224,7 @@ func (p *sweepPrinter) saturation() {
 }
 
 func (p *sweepPrinter) probes() {
-	if len(p.totals.Probes) == 0 {
+	if p.totals.Runs == 0 {
 		return
 	}
 	p.head("probes")
@@ -227,7 +232,31 @@ func (p *sweepPrinter) probes() {
 	for _, x := range p.totals.Probes {
 		t.Rows = append(t.Rows, []string{x.Name, count(int64(x.Runs)), percent(x.Runs, p.totals.Runs), count(x.Hits)})
 	}
+	for _, name := range unreached(&p.totals) {
+		t.Rows = append(t.Rows, []string{name, "never", "-", "0"})
+	}
 	p.table(t)
+}
+
+// unreached lists the probes that no run of the sweep reached.
+func unreached(t *sweep.Totals) (names []string) {
+	for _, x := range cluster.Probes() {
+		if !slices.ContainsFunc(t.Probes, func(p sweep.ProbeTotal) bool { return p.Name == x.Name }) {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// canary tells whether a bug that was put in was seen.
+func (p *sweepPrinter) canary() {
+	switch c := p.o.Canary; {
+	case c == nil:
+	case c.Missed != "":
+		p.printf("\ncanary       MISSED: a run with %s on (bugs/%s, seed %d) did not violate %s: %s\n", c.Bug, c.Bug, c.Seed, c.Invariant, c.Missed)
+	default:
+		p.printf("\ncanary       %s, put into a run of its own, was caught by %s\n", c.Bug, c.Invariant)
+	}
 }
 
 func (p *sweepPrinter) foot() {

@@ -57,6 +57,14 @@ func findBug(key string) (quirk.Bug, error) {
 	return id.Bug(), nil
 }
 
+// findSwitch also finds mutations, which are no bugs of Kafka.
+func findSwitch(key string) (quirk.Bug, error) {
+	if id, ok := quirk.ParseSwitch(key); ok {
+		return id.Row(), nil
+	}
+	return findBug(key)
+}
+
 func (a *app) showBug(key string) error {
 	b, err := findBug(key)
 	if err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +10,6 @@ import (
 	"github.com/simkafka/simkafka/model/outcome"
 	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
-	"github.com/simkafka/simkafka/report"
 	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/cluster"
 )
@@ -23,8 +20,16 @@ type bench struct {
 	starts   int
 	quick    bool
 	maxSeeds int
+	maxCPU   string
+	time     string
 	gen      string
-	draw     func(seed uint64) (*scenarios.Spec, error)
+	out      string
+	json     bool
+
+	perStart, total time.Duration
+	draw            func(seed uint64) (*scenarios.Spec, error)
+	stop            *interrupt
+	file            *benchFile
 }
 
 func newBench(a *app) *cobra.Command {
@@ -33,18 +38,28 @@ func newBench(a *app) *cobra.Command {
 		Use:   "bench [KEY...]",
 		Short: "Measure how many random worlds it takes to find each bug",
 		Long: `Draws worlds with the bug switched on until an invariant fails that holds in
-the same world without it, from several independent starts. A start that has
-not found the bug after --max-seeds worlds counts as not found. Prints worlds
+the same world without it, from several independent starts. A start ends without a
+find after --max-seeds worlds or --max-cpu processor time. Prints worlds
 and processor seconds to the find: median and nine of ten starts. Worlds
-depend on the bug, the start and the generator; seconds on this machine.`,
-		Example: "  simkafka bugs bench --quick\n  simkafka bugs bench KAFKA-727 --starts 30",
+depend on the bug, the start and the generator; seconds on this machine.
+
+A rule that no release lacked can be measured, too: mutation/hw-max and others,
+which tests take out to try the invariants.
+
+With --out each start leaves a line in a file, and a run that finds the file
+there goes on with the starts that it lacks: Ctrl-C and --time lose nothing.`,
+		Example: "  simkafka bugs bench --quick\n  simkafka bugs bench KAFKA-727 --starts 30\n  simkafka bugs bench --out bench.jsonl --time 30m",
 		RunE:    func(_ *cobra.Command, args []string) error { return b.run(args) },
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&b.starts, "starts", 30, "independent starts for each bug")
 	fl.BoolVar(&b.quick, "quick", false, "5 starts, at most 200 worlds each")
 	fl.IntVar(&b.maxSeeds, "max-seeds", 5000, "worlds after which a start gives up")
+	fl.StringVar(&b.maxCPU, "max-cpu", "1h", "processor `time` after which a start gives up")
+	fl.StringVar(&b.time, "time", "", "begin no start after this `time` of the clock on the wall")
 	fl.StringVar(&b.gen, "gen", "small", "the generator (see scenarios generate)")
+	fl.StringVar(&b.out, "out", "", "keep the starts in this `file`, and go on with it")
+	fl.BoolVar(&b.json, "json", false, "print one JSON document instead of the table")
 	return cmd
 }
 
@@ -52,6 +67,43 @@ func (b *bench) run(keys []string) error {
 	if b.quick {
 		b.starts, b.maxSeeds = 5, 200
 	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		keys = quirk.Keys()
+	}
+	var bugs []quirk.Bug
+	for _, key := range keys {
+		bug, err := findSwitch(key)
+		if err != nil {
+			return err
+		}
+		bugs = append(bugs, bug)
+	}
+	head, err := b.header()
+	if err != nil {
+		return &codeError{exitSimulator, err}
+	}
+	if b.file, err = openBench(b.out, head); err != nil {
+		return err
+	}
+	b.stop = catchInterrupt()
+	defer b.stop.release()
+	if err := b.all(bugs); err != nil {
+		return err
+	}
+	if err := b.file.close(); err != nil {
+		return environment(err)
+	}
+	sum := summarize(head, b.file.finds)
+	if b.json {
+		return b.print(sum.writeJSON)
+	}
+	return b.print(func(w io.Writer) error { return sum.table().Write(w, b.style(w)) })
+}
+
+func (b *bench) check() error {
 	if b.starts < 1 || b.maxSeeds < 1 {
 		return usage("--starts and --max-seeds are at least 1")
 	}
@@ -60,114 +112,94 @@ func (b *bench) run(keys []string) error {
 		return usage("there is no generator %q%s", b.gen, didYouMean(b.gen, scenarios.GeneratorNames()))
 	}
 	b.draw = g.Draw
-	if len(keys) == 0 {
-		keys = quirk.Keys()
-	}
-	var bugs []quirk.Bug
-	for _, key := range keys {
-		bug, err := findBug(key)
-		if err != nil {
-			return err
+	for _, x := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{{"max-cpu", b.maxCPU, &b.perStart}, {"time", b.time, &b.total}} {
+		if x.text == "" {
+			continue
 		}
-		bugs = append(bugs, bug)
+		d, err := scenarios.ParseDuration(x.text, false)
+		if err != nil {
+			return usage("--%s: %w", x.flag, err)
+		}
+		*x.to = time.Duration(d)
 	}
-	t := report.Table{Columns: []report.Column{{Name: "bug"}, {Name: "found"}, {Name: "worlds p50"}, {Name: "worlds p90"},
-		{Name: "cpu s p50"}, {Name: "first to fail"}}}
-	for _, bug := range bugs {
-		var finds []find
-		for start := range b.starts {
+	return nil
+}
+
+// all does the starts that the file lacks, a start of each bug in turn, so that a run
+// that is cut short has measured every bug.
+func (b *bench) all(bugs []quirk.Bug) error {
+	began := time.Now()
+	for start := range b.starts {
+		for _, bug := range bugs {
+			if b.file.has(bug.Key, start) {
+				continue
+			}
+			if b.stop.requested() || b.total > 0 && time.Since(began) >= b.total {
+				return nil
+			}
 			f, err := b.one(bug, uint64(start))
 			if err != nil {
 				return &codeError{exitSimulator, err}
 			}
-			finds = append(finds, f)
+			if f.Ended == "" {
+				return nil // interrupted
+			}
+			if err := b.file.add(f); err != nil {
+				return environment(err)
+			}
 			fmt.Fprintf(b.stderr, "%s start %d: %s\n", bug.Key, start+1, f)
 		}
-		t.Rows = append(t.Rows, benchRow(bug, finds))
 	}
-	return b.print(func(w io.Writer) error { return t.Write(w, b.style(w)) })
-}
-
-// find is how one start ended.
-type find struct {
-	seeds     int // worlds drawn
-	seconds   time.Duration
-	invariant string // that failed first; "" = not found
-	seed      uint64 // of the world
-}
-
-func (f find) String() string {
-	if f.invariant == "" {
-		return fmt.Sprintf("not found in %d worlds", f.seeds)
-	}
-	return fmt.Sprintf("%s after %d worlds, seed %d", f.invariant, f.seeds, f.seed)
+	return nil
 }
 
 // one draws worlds until the bug is found.
 func (b *bench) one(bug quirk.Bug, start uint64) (find, error) {
 	draws := step.NewDraws(start).Sub("bench").Sub(bug.Key)
 	began := cpuTime()
+	f := find{Bug: bug.Key, Start: int(start)}
 	for k := range b.maxSeeds {
+		if b.stop.requested() {
+			return f, nil
+		}
+		f.Worlds = k + 1
 		seed := draws.At(uint64(k)) >> 16
-		spec, err := b.draw(seed)
+		invariant, err := b.shows(bug, seed)
 		if err != nil {
 			return find{}, err
 		}
-		spec.Quirks = bug.On()
-		r, err := cluster.Run(spec, cluster.Options{Seed: seed})
-		if err != nil {
-			return find{}, err
-		}
-		if r.Verdict != outcome.Violated {
-			continue
-		}
-		// What fails without the bug, too, is not its work.
-		off, err := cluster.Run(spec.WithoutQuirks(), cluster.Options{Seed: seed})
-		if err != nil {
-			return find{}, err
-		}
-		if off.Verdict == outcome.Pass {
-			return find{k + 1, cpuTime() - began, violated(r)[0], seed}, nil
+		f.CPU = cpuTime() - began
+		switch {
+		case invariant != "":
+			f.Ended, f.Seed, f.Invariant = foundIt, seed, invariant
+			return f, nil
+		case f.CPU > b.perStart && b.perStart > 0:
+			f.Ended = outOfCPU
+			return f, nil
 		}
 	}
-	return find{seeds: b.maxSeeds, seconds: cpuTime() - began}, nil
+	f.Ended = outOfSeeds
+	return f, nil
 }
 
-// benchRow sums the starts up. One that did not find the bug counts as later than any
-// that did.
-func benchRow(bug quirk.Bug, finds []find) []string {
-	slices.SortStableFunc(finds, func(a, c find) int {
-		switch {
-		case (a.invariant == "") != (c.invariant == ""):
-			if a.invariant == "" {
-				return 1
-			}
-			return -1
-		case a.seeds != c.seeds:
-			return a.seeds - c.seeds
-		}
-		return 0
-	})
-	found := 0
-	var names []string
-	for _, f := range finds {
-		if f.invariant != "" {
-			found++
-			if !slices.Contains(names, f.invariant) {
-				names = append(names, f.invariant)
-			}
-		}
+// shows is the invariant that fails first in a world with the bug, "" if none does that
+// holds without it: what fails without the bug, too, is not its work.
+func (b *bench) shows(bug quirk.Bug, seed uint64) (invariant string, err error) {
+	spec, err := b.draw(seed)
+	if err != nil {
+		return "", err
 	}
-	rank := func(percent int) find { return finds[(len(finds)*percent+99)/100-1] }
-	seeds := func(f find) string {
-		if f.invariant == "" {
-			return fmt.Sprintf("> %d", f.seeds)
-		}
-		return fmt.Sprint(f.seeds)
+	spec.Quirks = bug.On()
+	r, err := cluster.Run(spec, cluster.Options{Seed: seed})
+	if err != nil || r.Verdict != outcome.Violated {
+		return "", err
 	}
-	seconds := fmt.Sprintf("%.1f", rank(50).seconds.Seconds())
-	if rank(50).invariant == "" {
-		seconds = "> " + seconds
+	off, err := cluster.Run(spec.WithoutQuirks(), cluster.Options{Seed: seed})
+	if err != nil || off.Verdict != outcome.Pass {
+		return "", err
 	}
-	return []string{bug.Key, fmt.Sprintf("%d of %d", found, len(finds)), seeds(rank(50)), seeds(rank(90)), seconds, strings.Join(names, ", ")}
+	return violated(r)[0], nil
 }

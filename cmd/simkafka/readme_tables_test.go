@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ var generators = map[string]func() string{
 	"fault-ids":  readmeFaultIDs,
 	"generators": readmeGenerators,
 	"bugs":       readmeBugs,
+	"bench":      readmeBench,
 	"kinds":      readmeKinds,
 	"failpoints": readmeFailpoints,
 	"metrics":    readmeMetrics,
@@ -100,6 +102,19 @@ func readmeBugs() string {
 		rows = append(rows, []string{b.Key, b.Versions, b.Title + with, code(b.Invariant)})
 	}
 	return markdown([]string{"bug", "versions", "what goes wrong", "fails"}, rows)
+}
+
+//go:embed testdata/bench.jsonl
+var benchData []byte
+
+// readmeBench is the measurement that was committed.
+func readmeBench() string {
+	head, finds, _, err := parseBench(benchData)
+	if err != nil {
+		return err.Error()
+	}
+	s := summarize(head, finds)
+	return markdown([]string{"bug", "found", "worlds p50", "p90", "CPU s p50", "p90", "first to fail"}, s.rows())
 }
 
 func readmeKinds() string { return codes(event.Kinds()) }

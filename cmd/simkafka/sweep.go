@@ -25,6 +25,8 @@ type sweepFlags struct {
 	time     string
 	root     uint64
 	gen      string
+	beyond   bool
+	guide    string
 	protocol string
 	set      []string
 	shard    string
@@ -82,6 +84,8 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.StringVar(&f.time, "time", "", "stop after this `time` of the clock on the wall, such as 10m")
 	fl.Uint64Var(&f.root, "root-seed", 1, "seed of the seeds")
 	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator`\n(see scenarios generate); swarm if none is named")
+	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive,\nand judge only what must hold even then")
+	fl.StringVar(&f.guide, "guide", guideUniform, "how faults are drawn: uniform, or lineage: along what\nacknowledged records rest on")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
 	fl.StringVar(&f.shard, "shard", "", "run this part, `i/N` from 1/N to N/N, or auto")
@@ -108,6 +112,40 @@ const (
 // defaultGenerator draws where neither a scenario nor --gen is named.
 const defaultGenerator = "swarm"
 
+// The words of --guide.
+const (
+	guideUniform = "uniform"
+	guideLineage = "lineage"
+)
+
+// generator is the name of the generator that the flags ask for, "" with a scenario.
+func (f *sweepFlags) generator(scenario bool) (string, error) {
+	switch {
+	case f.guide != guideUniform && f.guide != guideLineage:
+		return "", usage("--guide is %s or %s", guideUniform, guideLineage)
+	case scenario && (f.beyond || f.guide == guideLineage):
+		return "", usage("--beyond-budget and --guide are about drawn scenarios, not about a given one")
+	case scenario:
+		return "", nil
+	case f.beyond && f.guide == guideLineage:
+		return "", usage("--guide lineage draws within the budget; leave --beyond-budget out")
+	}
+	name := f.gen
+	if name == "" {
+		name = defaultGenerator
+	}
+	suffix := ""
+	if f.beyond {
+		suffix = "-beyond"
+	} else if f.guide == guideLineage {
+		suffix = "-lineage"
+	}
+	if suffix != "" && !strings.HasSuffix(name, suffix) {
+		name += suffix
+	}
+	return name, nil
+}
+
 // sweeper runs one sweep. Its runner loads the scenario and repeats runs.
 type sweeper struct {
 	*runner
@@ -118,6 +156,7 @@ type sweeper struct {
 	dir     string // --out, or its default
 	touch   string // a file that the system wants to see touched
 	failed  map[uint64]string
+	canary  sweep.Canary
 }
 
 func (s *sweeper) run(args []string) error {
@@ -139,6 +178,7 @@ func (s *sweeper) run(args []string) error {
 	}
 	s.stop = catchInterrupt()
 	defer s.stop.release()
+	s.canary = sweep.RunCanary(&s.plan, nil)
 	state, err := s.sweep(file)
 	err = errors.Join(err, file.Close())
 	if err != nil {
@@ -188,11 +228,12 @@ func (s *sweeper) source(args []string) error {
 	if s.budget > 0 && !s.counted {
 		s.plan.Count = 0
 	}
-	r := s.runner
-	r.flags = runFlags{gen: f.gen, seed: 1, protocol: f.protocol, set: f.set, failOn: f.failOn, noOut: true, quiet: f.quiet, json: f.json}
-	if len(args) == 0 && f.gen == "" {
-		r.flags.gen = defaultGenerator
+	gen, err := f.generator(len(args) > 0)
+	if err != nil {
+		return err
 	}
+	r := s.runner
+	r.flags = runFlags{gen: gen, seed: 1, protocol: f.protocol, set: f.set, failOn: f.failOn, noOut: true, quiet: f.quiet, json: f.json}
 	if err := r.check(args); err != nil {
 		return err
 	}
@@ -285,10 +326,16 @@ func (s *sweeper) finish(name, state string) error {
 		}
 	}
 	s.code = worse(s.code, sweepCode(m, s.flags.failOn, false))
+	if s.canary.Missed != "" {
+		s.code = worse(s.code, exitSimulator)
+	}
 	if state == sweep.Interrupted {
 		s.code = worse(s.code, exitInterrupted)
 	}
-	return s.printSweep(m, report.SweepOptions{Kept: func(k uint64) string { return s.failed[k] }, Files: files}, s.flags.json, s.flags.quiet)
+	if s.canary.Missed != "" {
+		fmt.Fprintf(s.stderr, "the canary %s was missed: this sweep would not see a bug that is there\n", s.canary.Bug)
+	}
+	return s.printSweep(m, report.SweepOptions{Kept: func(k uint64) string { return s.failed[k] }, Files: files, Canary: &s.canary}, s.flags.json, s.flags.quiet)
 }
 
 // printSweep prints a sweep as the flags say.
