@@ -23,6 +23,15 @@ type flushing struct {
 	job log.FlushJob
 }
 
+func (f *flushes) underWay(l *log.Log) bool {
+	for i := range f.list {
+		if f.list[i].log == l {
+			return true
+		}
+	}
+	return false
+}
+
 // startLogTasks begins the periodic tasks of LogManager and the removal of what an
 // earlier life had marked for deletion.
 func (b *Broker) startLogTasks(in *step.Input, out *step.Effects) {
@@ -107,8 +116,15 @@ func (b *Broker) again(in *step.Input, out *step.Effects, period kafka.Nanos) {
 	b.schedule(out, in.Timer, kafka.Nanos(in.Arg)+period, period)
 }
 
-// flushRolled starts the background flush that a new segment leaves to do.
+// flushRolled starts the background flush that a new segment leaves to do. While one of
+// the log's flushes is under way the next one waits: like Kafka's tasks, which wait for
+// one of the background.threads, it then covers all that was rolled meanwhile, and what
+// the first one made durable needs no second sync (UnifiedLog.flush looks at the
+// recovery point when the task runs, not when it was scheduled).
 func (b *Broker) flushRolled(out *step.Effects, tp kafka.TopicPartition, l *log.Log) {
+	if b.flushes.underWay(l) {
+		return // flushed goes on with it
+	}
 	job, ok := l.PendingFlush()
 	if !ok {
 		if err := l.Failure(); err != nil {
@@ -136,7 +152,7 @@ func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
 		if err := f.log.FlushDone(f.job, in.Wall, in.Err); err != nil {
 			return b.absorb(err)
 		}
-		b.flushRolled(out, f.tp, f.log) // if a truncation came in between
+		b.flushRolled(out, f.tp, f.log) // what was rolled, or truncated, in between
 		return nil
 	}
 	return nil

@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+const slowSyncScenario = `apiVersion: simkafka/v1
+name: slow-sync
+duration: 24s
+heal: 20s
+settle: 30s
+cluster:
+  brokers: 1
+  config: {log.segment.bytes: 4000}
+  disk: {fsync: 20ms}
+topics:
+  - {name: orders, partitions: 2, replication: 1}
+producers:
+  - {name: p, count: 2, topic: orders, rate: 60/s, size: 250B, config: {linger.ms: 5}}
+events:
+  - {at: 15s, stop: broker-1, restart_after: 2s}
+`
+
+// TestBackgroundFlushesDoNotPileUp: segments roll faster than the disk syncs them. Each
+// flush covers all that was rolled before it begins, so that the broker is as far behind
+// as its disk is slow, and can be stopped.
+func TestBackgroundFlushesDoNotPileUp(t *testing.T) {
+	spec, err := scenarios.Load("slow-sync.yaml", []byte(slowSyncScenario), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(spec, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != outcome.Pass || r.Settled < 0 {
+		t.Errorf("%v %s, settled %v", r.Verdict, r.Why, r.Settled)
+	}
+}
