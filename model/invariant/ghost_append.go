@@ -163,7 +163,9 @@ func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
 func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, parts *branch) (match, position) {
 	before := r.log
 	if differs == nil && parts == nil {
-		differs = p.ofEpoch(epoch)
+		if differs = p.ofEpoch(epoch); differs != nil && behindBlank(before, differs) {
+			differs = nil
+		}
 	}
 	n := p.newBranch(epoch, before, e.base)
 	p.push(n, e)
@@ -181,6 +183,13 @@ func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, 
 	}
 	n.excused = slices.Contains(p.reled, epoch)
 	return extended, position{}
+}
+
+// behindBlank: the log x goes on with bytes that nobody noted, of an append in which its
+// process ended, right behind all of b. What b's leader then writes in the same epoch
+// (no controller saw it gone) does not contradict b.
+func behindBlank(x position, b *branch) bool {
+	return x.b.blank && x.b.parent == b && x.b.start == b.end
 }
 
 // ofEpoch is a branch of an epoch, nil if there is none: its leader wrote one.
