@@ -120,7 +120,7 @@ func (b *Broker) load(in *step.Input, out *step.Effects) error {
 
 func (b *Broker) noteLoaded(out *step.Effects, tp kafka.TopicPartition, l *log.Log, unclean bool) {
 	out.Note(event.Event{Kind: event.ReplicaLoaded, Node: b.cfg.NodeID, TP: tp, LogStart: l.LogStartOffset(),
-		LEO: l.LogEndOffset(), HW: l.HighWatermark(), Flag: unclean})
+		LEO: l.LogEndOffset(), HW: l.HighWatermark(), Base: l.ActiveBase(), Flag: unclean})
 }
 
 // serve begins to handle requests, those that have waited first.

@@ -58,7 +58,8 @@ const (
 
 	// --- replicas ---
 
-	// ReplicaLoaded: a log was opened: Node, TP, LogStart, LEO, HW, Flag = after an unclean stop.
+	// ReplicaLoaded: a log was opened: Node, TP, LogStart, LEO, HW, Base = of its active
+	// segment, Flag = after an unclean stop.
 	ReplicaLoaded
 	BecameLeader   // Node, TP, LeaderEpoch, Offset = epoch start offset, HW, LEO, ISR
 	BecameFollower // Node, TP, LeaderEpoch, Leader, HW, LEO

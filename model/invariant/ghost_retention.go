@@ -53,7 +53,7 @@ func (g *ghost) segmentEvent(r *replica, e *event.Event) {
 	f := &r.files
 	switch e.Kind {
 	case event.ReplicaLoaded:
-		f.loaded(e, g.ch.load.stop)
+		f.loaded(e, &g.ch.load, r.stopAt)
 		r.loadedAt, r.due = e.Time, 0
 	case event.BatchAppended:
 		if n := len(f.list); n > 0 && f.list[n-1].size >= 0 {
@@ -71,15 +71,20 @@ func (g *ghost) segmentEvent(r *replica, e *event.Event) {
 }
 
 // loaded: a process finds the segments that the last one left, but for those that a
-// power loss took or brought back. Appends under way when it died may be there.
-func (f *files) loaded(e *event.Event, how stopKind) {
+// power loss took or brought back. Appends under way when it died may be there, and the
+// segment that such an append had begun.
+func (f *files) loaded(e *event.Event, l *loadResult, died kafka.Nanos) {
+	n := len(f.list)
 	switch {
 	case e.LEO == 0:
 		*f = files{list: []stretch{{base: 0, began: e.Time}}}
-	case how == powerLost:
+	case l.stop == powerLost:
 		*f = files{partial: true}
-	case e.Flag && len(f.list) > 0:
-		f.list[len(f.list)-1].size = -1
+	case e.Flag && n > 0:
+		f.list[n-1].size = -1
+		if e.Base >= l.before && e.Base > f.list[n-1].base {
+			f.list = append(f.list, stretch{base: e.Base, size: -1, began: died})
+		}
 	}
 }
 

@@ -123,6 +123,9 @@ func (l *Log) Segments() []Segment {
 	return out
 }
 
+// ActiveBase is the offset at which the active segment begins.
+func (l *Log) ActiveBase() kafka.Offset { return l.active().base }
+
 // Size is the bytes of all batches.
 func (l *Log) Size() int64 {
 	var n int64
