@@ -125,6 +125,24 @@ func (k *keyed) newer(x position, r *rec, bound kafka.Offset) bool {
 	return false
 }
 
+// earlier reports whether the log x has another copy of r before it.
+func (k *keyed) earlier(x position, r *rec) bool {
+	for _, p := range k.places[r.key] {
+		if p.offset >= min(r.offset, x.end) {
+			break
+		}
+		if x.holding(p.offset) != p.b {
+			continue
+		}
+		for _, c := range p.b.recordsOf(p.offset, p.offset+1) {
+			if c.producer == r.producer && c.number == r.number {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // horizonPassed: a tombstone may go in a cleaning that began delete.retention.ms after
 // the first that covered it, which stamped the horizon (KIP-534).
 func (k *keyed) horizonPassed(o kafka.Offset, c *cleaning, retention kafka.Nanos) bool {

@@ -42,7 +42,7 @@ func (c *order) observe(e *event.Event) {
 }
 
 // readBack: an acknowledged record stands behind no later one, unless it is a
-// second copy.
+// second copy. The first one may have been deleted.
 func (c *order) readBack(b *readBatch) {
 	s := b.sender
 	if s == nil || s.pipelined || s.acks != allISR {
@@ -52,9 +52,32 @@ func (c *order) readBack(b *readBatch) {
 	if b.number > b.top || b.fresh == 0 || b.in(s.acked) == 0 {
 		return
 	}
+	if b.firstIsGone() {
+		return
+	}
 	if why := b.p.fellBack(b.entry.base); why != "" {
 		c.suspend(b.p, why)
 		return
 	}
 	c.violate(b.p, "the log has record %d of producer %d at offset %d for the first time, behind record %d", b.number, b.producer, b.entry.base, b.top)
+}
+
+// firstIsGone: what the batch has is a second copy. Of the first one the cleaner has
+// taken these records, since newer ones of their keys are here; or it lies below the log
+// start, and is the one that was acknowledged.
+func (b *readBatch) firstIsGone() bool {
+	a, _ := ackOf(b.p.acks.by(b.sender), b.number)
+	if _, gone := b.p.expired(b.sender, a, b.number); gone {
+		return true
+	}
+	k := b.p.keys
+	if k == nil {
+		return false
+	}
+	for i := range k.now {
+		if r := &k.now[i]; !b.sender.present.has(r.number, r.number+1) && !k.earlier(b.p.committed, r) {
+			return false
+		}
+	}
+	return true
 }
