@@ -218,6 +218,13 @@ func (p *printer) consumer(x *Consumer) {
 	p.line(2, "count: %d", max(x.Count, 1))
 	p.line(2, "topics: [%s]", strings.Join(x.Topics, ", "))
 	p.dur(2, "start", x.Start)
+	if x.Group != "" {
+		p.line(2, "group: %s", x.Group)
+		p.dur(2, "processing", x.Processing)
+		if x.Commit != "" {
+			p.line(2, "commit: %s", x.Commit)
+		}
+	}
 	p.settings(2, "config", x.Config)
 }
 

@@ -24,7 +24,6 @@ const (
 var noEffect = map[string]string{
 	"auto.create.topics.enable":         "clients never create topics by asking for them",
 	"delete.topic.enable":               "nothing in a run deletes a topic",
-	"max.poll.records":                  "handling a record takes a consumer no time",
 	"num.network.threads":               "network threads are not modelled",
 	"num.recovery.threads.per.data.dir": "recovery has one thread",
 	"queued.max.requests":               "request queues have no limit",

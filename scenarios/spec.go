@@ -140,13 +140,20 @@ type Producer struct {
 	Config     []Setting
 }
 
-// Consumer is a group of equal consumers that share the partitions of their
-// topics by index (assigned partitions, no group protocol).
+// Consumer is a number of equal consumers. Without Group they share the partitions
+// of their topics by index (assigned partitions, no group protocol).
 type Consumer struct {
 	Name   string
 	Count  int
 	Topics []string
 	Start  kafka.Nanos
+	// Group is the consumer group (group.id) that assigns the partitions; "" = none.
+	Group string
+	// Processing is how long the application takes for a record.
+	Processing kafka.Nanos
+	// Commit says when the application of a group's member commits: auto, sync, async or
+	// before (the records are processed). "" = auto.
+	Commit string
 	Config []Setting
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
@@ -173,6 +174,7 @@ const minValue = 24
 func (l *loader) consumer(n *yaml.Node) {
 	c := Consumer{Count: 1}
 	var nameNode = n
+	var ofGroups []*yaml.Node // keys that only a member of a group has
 	l.mapping(n, "a consumer",
 		field{"name", l.at(&nameNode, l.hostlike("a consumer's name", &c.Name)), true},
 		field{"count", count(&l.reader, "count", 1, 10_000, &c.Count), false},
@@ -185,10 +187,43 @@ func (l *loader) consumer(n *yaml.Node) {
 			})
 		}, true},
 		field{"start", l.duration("start", &c.Start), false},
+		field{"group", l.hostlike("a group", &c.Group), false},
+		field{"processing", l.among(&ofGroups, l.duration("processing", &c.Processing)), false},
+		field{"commit", l.among(&ofGroups, l.word("commit", &c.Commit, CommitWords()...)), false},
 		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
 	)
+	for _, only := range ofGroups {
+		if c.Group == "" {
+			l.errorAt(only, "only a member of a group processes and commits; give the consumer a group")
+		}
+	}
+	l.checkCommit(n, &c)
 	l.spec.Consumers = append(l.spec.Consumers, c)
 	l.later = append(l.later, func() { l.actorName(nameNode, c.Name) })
+}
+
+// CommitWords are the values of a consumer's commit.
+func CommitWords() []string { return []string{"auto", "sync", "async", "before"} }
+
+// among remembers where a key was used.
+func (l *loader) among(nodes *[]*yaml.Node, read func(*yaml.Node)) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		*nodes = append(*nodes, n)
+		read(n)
+	}
+}
+
+// checkCommit: who commits himself does not want Kafka's consumer to, and settings of
+// members mean nothing to others.
+func (l *loader) checkCommit(n *yaml.Node, c *Consumer) {
+	for _, s := range c.Config {
+		if c.Group == "" && config.OfGroups(s.Key) {
+			l.warnAt(n, "consumer %s: %s has no effect without a group", c.Name, s.Key)
+		}
+		if s.Key == "enable.auto.commit" && s.Value == "true" && c.Commit != "" && c.Commit != "auto" {
+			l.errorAt(n, "consumer %s: commit: %s goes with enable.auto.commit off, which it is then by itself", c.Name, c.Commit)
+		}
+	}
 }
 
 // topicNamed finds a topic of the scenario, or reports that there is none.

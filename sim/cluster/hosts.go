@@ -54,7 +54,16 @@ type producerHost struct {
 
 type consumerHost struct {
 	host
-	process *client.Consumer
+	process consumerProcess       // nil before it boots
+	member  *client.GroupConsumer // the same, of a consumer in a group
+	group   string                // "" = none
+	topics  []string
+}
+
+// consumerProcess is a consumer with assigned partitions or a member of a group.
+type consumerProcess interface {
+	step.Node
+	Positions() []client.StartOffset
 }
 
 const (
@@ -222,7 +231,11 @@ func (c *Cluster) buildClients() error {
 			return errors.Join(errs...)
 		}
 		for n := range max(s.Count, 1) {
-			c.addConsumer(s, n, cfg)
+			if s.Group != "" {
+				c.addMember(s, n, cfg)
+			} else {
+				c.addConsumer(s, n, cfg)
+			}
 		}
 	}
 	return nil
@@ -271,6 +284,27 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 	c.consumers = append(c.consumers, h)
 	c.add(&h.host)
 }
+
+// addMember adds a consumer of a group. What it had read is known to its group alone.
+func (c *Cluster) addMember(s *scenarios.Consumer, n int, cfg *config.Consumer) {
+	h := &consumerHost{host: host{name: member(s.Name, s.Count, n), kind: consumerKind}, group: s.Group, topics: s.Topics}
+	g := client.GroupConfig{Consumer: cfg, Bootstrap: c.bootstrap(), Group: s.Group, Topics: s.Topics, Processing: s.Processing,
+		Commit: commitModes[s.Commit], Checked: &c.checked}
+	if cfg.GroupInstanceID != "" {
+		g.InstanceID = member(cfg.GroupInstanceID, s.Count, n)
+	}
+	h.boot = func() {
+		h.member = client.NewGroupConsumer(g)
+		h.process = h.member
+		c.k.Boot(h.id, h.process, nil)
+	}
+	c.consumers = append(c.consumers, h)
+	c.add(&h.host)
+}
+
+// commitModes are the words of a scenario.
+var commitModes = map[string]client.CommitMode{"": client.CommitAuto, "auto": client.CommitAuto, "sync": client.CommitSync,
+	"async": client.CommitAsync, "before": client.CommitBefore}
 
 func (c *Cluster) buildAdmin() {
 	cfg := client.AdminConfig{Bootstrap: c.bootstrap(), MetadataVersion: c.profile.Versions.Metadata}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/broker"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -28,6 +29,7 @@ func (c *Cluster) open(limit int) []string {
 		}
 	}
 	c.openConsumers(&o)
+	c.openGroups(&o)
 	return o.list
 }
 
@@ -121,9 +123,49 @@ func (c *Cluster) openConsumers(o *opens) {
 		if c.k.State(h.id) != kernel.Running {
 			continue
 		}
+		if h.member != nil {
+			if why := h.member.Settled(); why != "" {
+				o.add("consumer %s of group %s %s", h.name, h.group, why)
+			}
+		}
 		for _, p := range h.process.Positions() {
 			if hw, ok := c.highWatermark(p.TP); ok && p.Offset < hw && !o.full() {
 				o.add("consumer %s is at %d of %s, whose high watermark is %d", h.name, p.Offset, p.TP, hw)
+			}
+		}
+	}
+}
+
+// openGroups looks for partitions that no running member of a group owns, or several.
+func (c *Cluster) openGroups(o *opens) {
+	var done []string
+	for i := range c.spec.Consumers {
+		s := &c.spec.Consumers[i]
+		if s.Group == "" || slices.Contains(done, s.Group) || o.full() {
+			continue
+		}
+		done = append(done, s.Group)
+		c.openGroup(o, s.Group)
+	}
+}
+
+func (c *Cluster) openGroup(o *opens, group string) {
+	owners := make(map[kafka.TopicPartition]int)
+	var topics []string // of running members
+	for _, h := range c.consumers {
+		if h.group != group || c.k.State(h.id) != kernel.Running {
+			continue
+		}
+		for _, tp := range h.member.Owned() {
+			owners[tp]++
+		}
+		topics = append(topics, h.topics...)
+	}
+	for i := range c.spec.Topics {
+		t := &c.spec.Topics[i]
+		for p := range t.Partitions {
+			if n := owners[kafka.TopicPartition{Topic: t.Name, Partition: p}]; n != 1 && slices.Contains(topics, t.Name) {
+				o.add("%s-%d has %d owners in group %s", t.Name, p, n, group)
 			}
 		}
 	}
