@@ -319,7 +319,7 @@ func (r *runner) one(j *job) error {
 
 // simulate runs the cluster. A panic outside of an actor is the simulator's fault.
 func (r *runner) simulate(j *job) (res *outcome.Result, err error) {
-	defer lessMemory()()
+	defer collectAt(runGarbage)()
 	defer func() {
 		if p := recover(); p != nil {
 			err = &codeError{exitSimulator, fmt.Errorf("the simulator failed: %v\nreplay: %s\n%s", p, r.replay(j), debug.Stack())}

@@ -280,6 +280,7 @@ func (s *sweeper) part() error {
 
 // sweep runs what is left to run.
 func (s *sweeper) sweep(file *sweep.File) (state string, err error) {
+	defer collectAt(sweepGarbage)()
 	defer tuneMemory(s.flags.jobs)()
 	deadline := time.Now().Add(s.budget)
 	show := s.newBar(deadline)
