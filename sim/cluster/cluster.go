@@ -43,6 +43,8 @@ type Options struct {
 	Observer kernel.Observer
 	// Progress is called about every simulated second.
 	Progress func(now kafka.Nanos, events uint64)
+	// Fired is told about every fault that strikes.
+	Fired func(*Firing)
 	// CheckWire encodes, decodes and compares every message. Slow.
 	CheckWire bool
 	// ExploreTies draws the order of simultaneous events (S1).
@@ -123,6 +125,14 @@ func New(spec *scenarios.Spec, opts Options) (*Cluster, error) {
 	c.bootAll()
 	c.plan = newPlan(c, c.drawChaos(spec.Events))
 	return c, nil
+}
+
+// Violations lists what the invariants have found so far. It is the cluster's.
+func (c *Cluster) Violations() []outcome.Violation {
+	if c.suite == nil {
+		return nil
+	}
+	return c.suite.Violations()
 }
 
 // Kernel is the simulation's kernel, for tests and inspectors.

@@ -32,6 +32,11 @@ type planned struct {
 	records int64    // of matching events
 	active  []active
 	miss    misses
+	ops     struct { // matching disk operations within one instant
+		at kafka.Nanos
+		n  int
+	}
+	strike *faults.DiskTrigger // the disk operation that takes the process down
 }
 
 // misses are the firings that hit nothing.
@@ -93,7 +98,11 @@ func (p *plan) fire(i int, cause *event.Event) {
 	if last > 0 {
 		until = min(until, p.c.k.Now()+last)
 	}
+	tell := p.firing(i, nth, cause)
 	hit, undo, err := f.Fault.Start(p.c, faults.Context{Index: i, Nth: nth, Until: until, Event: cause})
+	if err == nil {
+		tell(hit)
+	}
 	if err != nil || hit == "" {
 		f.missed(p.c.k.Now(), p.whyNothing(f.Fault, faults.Context{Index: i, Nth: nth, Event: cause}, err))
 		return
@@ -248,6 +257,10 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 		if !simdisk.MatchName(t.Match, op.Name) || !p.selects(t.Node, actor, i) {
 			continue
 		}
+		if f.ops.at != p.c.k.Now() {
+			f.ops.at, f.ops.n = p.c.k.Now(), 0
+		}
+		f.ops.n++
 		if f.seen++; f.seen != max(t.Nth, 1) {
 			continue
 		}
@@ -255,6 +268,7 @@ func (p *plan) diskOp(actor string, op simdisk.Op) (a simdisk.Action) {
 		p.c.k.At(p.c.k.Now(), func() { p.fire(i, &cause) })
 		if p.strikes(f.Fault, actor, i, &cause) {
 			a.Kind = simdisk.CrashBefore
+			f.strike = &faults.DiskTrigger{Node: faults.Selector{Name: actor}, Op: t.Op, Match: t.Match, Nth: f.ops.n, After: p.c.k.Now()}
 		}
 	}
 	return a
