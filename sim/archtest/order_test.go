@@ -39,6 +39,8 @@ var order = [][]string{
 	{"sim/measure"},
 	{"sim/cluster"},
 	{"sim/sweep"},
+	{"sim/shrink", "sim/diff"}, // apart from sweep: one thread and no clock; shrink takes sweep's signatures
+	{"sim/explain"},
 	{"sim/osfs"},
 	{"sim/perf"},
 	{"sim/conformance"},

@@ -12,6 +12,6 @@
 // passing run of twenty is run twice and compared.
 //
 // What runs is a Source: a scenario, or anything else that gives a scenario for a
-// seed. Left out: shrinking, and a canary. They plug in as what is done with a kept
-// Failure, and as a Source.
+// seed. What is done with a kept Failure is the caller's affair: sim/shrink makes it
+// small, sim/explain says what brought it about.
 package sweep

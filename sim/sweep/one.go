@@ -62,7 +62,7 @@ func (s *sweep) seed(k, seed uint64) Line {
 
 // broken is the line of a run in which the simulator itself failed.
 func (l Line) broken(what string) Line {
-	return Line{K: l.K, Seed: l.Seed, Runs: l.Runs, Verdict: outcome.Error, What: what, Signature: "error: " + pattern(what)}
+	return Line{K: l.K, Seed: l.Seed, Runs: l.Runs, Verdict: outcome.Error, What: what, Signature: "error: " + Pattern(what)}
 }
 
 // trouble is a run without a result.

@@ -20,10 +20,10 @@ func (l *Line) describe(r *outcome.Result, spec *scenarios.Spec) {
 	switch {
 	case r.Verdict == outcome.Violated && first != nil:
 		l.What, at = first.What, first.At
-		l.Signature = first.Invariant + ": " + pattern(first.What)
+		l.Signature = first.Invariant + ": " + Pattern(first.What)
 	case len(r.Why) > 0:
 		l.What = r.Why[0]
-		l.Signature = string(r.Verdict) + ": " + pattern(r.Why[0])
+		l.Signature = string(r.Verdict) + ": " + Pattern(r.Why[0])
 	default:
 		l.Signature = string(r.Verdict)
 	}
@@ -64,12 +64,12 @@ func faultWords(faults []outcome.Fault, by kafka.Nanos) []string {
 	return words
 }
 
-// pattern is a text with every number, and every list of numbers, made one sign: the
+// Pattern is a text with every number, and every list of numbers, made one sign: the
 // texts of one rule's one complaint have one pattern. With the invariant it is the
 // signature of a failure. The kinds of faults stay out of it: in drawn worlds they
 // differ from seed to seed, and one bug would be a hundred findings; a finding lists
 // those that all its failures have in common.
-func pattern(text string) string {
+func Pattern(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		if !digit(text[i]) {

@@ -286,7 +286,7 @@ func TestSignatureDropsNumbersAlone(t *testing.T) {
 		"":                              "",
 		"offset 10, epoch 4, leader 2.": "offset #, epoch #, leader #.",
 	} {
-		if got := pattern(text); got != want {
+		if got := Pattern(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
