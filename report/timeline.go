@@ -259,14 +259,16 @@ func (p *printer) timelineSection() {
 }
 
 // mark colours what went wrong and what was put right.
-func (p *printer) mark(k event.Kind, text string) string {
+func (p *printer) mark(k event.Kind, text string) string { return markKind(p.style, k, text) }
+
+func markKind(s Style, k event.Kind, text string) string {
 	switch k {
 	case event.Assertion, event.DirectoryOffline:
-		return p.style.bad(text)
+		return s.bad(text)
 	case event.FaultStarted, event.NodeCrashed, event.NodeStopped, event.FetcherFailed, event.Truncated:
-		return p.style.warn(text)
+		return s.warn(text)
 	case event.Healed, event.Settled:
-		return p.style.Bold(text)
+		return s.Bold(text)
 	}
 	return text
 }

@@ -3,7 +3,7 @@
 //
 // stdout carries the result and nothing else; progress, hints and errors go to
 // stderr. The exit code says how it ended (see exit.go). Left out so far:
-// shrinking, reports from saved results, inspection at a time.
+// reports from saved results, inspection at a time.
 package main
 
 import (

@@ -39,6 +39,7 @@ type sweepFlags struct {
 	failOn   string
 	emit     string
 	shards   int
+	shrink   string
 }
 
 func newSweep(a *app) *cobra.Command {
@@ -96,6 +97,8 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON document and nothing else on stdout")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print the verdict only, no progress")
 	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
+	fl.StringVar(&f.shrink, "shrink", "", "shrink the first failure of each kind, for at most this\n`time` of the clock on the wall each (20s)")
+	fl.Lookup("shrink").NoOptDefVal = "20s"
 	fl.StringVar(&f.emit, "emit", "", "print a job for this `system` instead: "+strings.Join(emitNames(), ", "))
 	fl.IntVar(&f.shards, "shards", 16, "number of parts of the job that --emit prints")
 	fl.Lookup("jobs").DefValue = "all cores"
@@ -157,6 +160,9 @@ type sweeper struct {
 	touch   string // a file that the system wants to see touched
 	failed  map[uint64]string
 	canary  sweep.Canary
+	// perShrink is --shrink; shrunk are the signatures that have been shrunk.
+	perShrink time.Duration
+	shrunk    []string
 }
 
 func (s *sweeper) run(args []string) error {
@@ -204,6 +210,16 @@ func (s *sweeper) check() error {
 		if d == 0 {
 			return usage("--time 0 leaves nothing to run")
 		}
+	}
+	if f.shrink != "" {
+		d, err := scenarios.ParseDuration(f.shrink, false)
+		if err != nil {
+			return usage("--shrink: %w", err)
+		}
+		if d == 0 {
+			return usage("--shrink 0 leaves no time to shrink")
+		}
+		s.perShrink = time.Duration(d)
 	}
 	switch {
 	case s.counted && f.seeds == 0:

@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/simkafka/simkafka/report"
+	"github.com/simkafka/simkafka/sim/shrink"
 	"github.com/simkafka/simkafka/sim/sweep"
 )
 
@@ -131,7 +134,20 @@ func (s *sweeper) keep(f *sweep.Failure) error {
 		return nil
 	}
 	out := &outDir{path: dir}
-	return out.make(func(made string) error { return report.WriteFailure(made, f) })
+	return out.make(func(made string) error {
+		return report.WriteFailure(made, f, report.FailureOptions{Shrink: s.shrinking(f)})
+	})
+}
+
+// shrinking is how a kept failure is shrunk: the first one of each signature, for as long
+// as --shrink says; nil is not at all.
+func (s *sweeper) shrinking(f *sweep.Failure) *shrink.Options {
+	if s.flags.shrink == "" || slices.Contains(s.shrunk, f.Signature) {
+		return nil
+	}
+	s.shrunk = append(s.shrunk, f.Signature)
+	deadline := time.Now().Add(s.perShrink)
+	return &shrink.Options{Stop: func() bool { return s.stop.requested() || time.Now().After(deadline) }}
 }
 
 // writeMerged writes a merged sweep, its summary and its charts into a directory.

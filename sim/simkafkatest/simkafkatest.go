@@ -148,7 +148,7 @@ func (r *run) keep(f *sweep.Failure) error {
 		r.story[len(r.story)-1] += "\n  what    " + f.What
 	}
 	r.t.Attr("simkafka.seed", fmt.Sprint(f.Seed))
-	return report.WriteFailure(dir, f)
+	return report.WriteFailure(dir, f, report.FailureOptions{})
 }
 
 // topTest is the name of the test function; the names of subtests do not survive
