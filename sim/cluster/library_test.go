@@ -45,6 +45,7 @@ var library = []pinned{
 	{name: "controller-failover"},
 	{name: "disk-full"},
 	{name: "follower-lag"},
+	{name: "killed-consumer"},
 	{name: "leader-crash"},
 	{name: "min-isr-unavailable"},
 	{name: "network-partition"},
