@@ -7,8 +7,8 @@
 // ZkMetadataCache, ReplicaFetcherManager, ZkAdminManager (topic creation),
 // DynamicConfigManager (topics), and the background tasks of LogManager. What a
 // single partition does is model/replica, its bytes are model/log, the controller
-// is model/zkcontroller; this package connects them to requests, timers, lanes and
-// ZooKeeper (cluster 1, 2.1, 3.2).
+// is model/zkcontroller, groups are model/group; this package connects them to
+// requests, timers, lanes and ZooKeeper (cluster 1, 2.1, 3.2).
 //
 // Each API has a file of its name; the file's opening says what of it is modelled.
 //
@@ -22,6 +22,7 @@
 //	expiration  the reaper of the purgatories
 //	fetcher-N   one per replica fetcher thread
 //	cleaner     and cleaner-N: log.cleaner.threads
+//	groups      the background thread of the group coordinator: loads, unloads, expiry
 //
 // Work for another lane is posted to it by a timer that is due at once, so that
 // what one connection carries keeps its order.
@@ -51,7 +52,7 @@
 //
 // # Left out
 //
-// Group and transaction coordination, DeleteTopics, CreatePartitions, configuration
+// Transaction coordination, DeleteTopics, CreatePartitions, configuration
 // and log directory APIs, the ApiVersions exchange, dynamic broker configuration, fetch
 // sessions, recovery on several threads (num.recovery.threads.per.data.dir) and of
 // several directories at once, moves between directories, and the purging of old
