@@ -112,8 +112,6 @@ func (l *Log) AppendAsFollower(buf []byte, now kafka.TimestampMs) (AppendInfo, e
 		return infoOf(&a), nil
 	case a.FirstOffset < l.leo:
 		return AppendInfo{}, &UnexpectedAppendOffsetError{a.FirstOffset, a.LastOffset, l.leo, l.logStart}
-	case l.cfg.LimitFollowerAppend && a.Size > int(l.cfg.SegmentBytes):
-		return AppendInfo{}, &RecordBatchTooLargeError{a.Size, l.cfg.SegmentBytes}
 	}
 	info, _, err := l.append(&a, &LeaderAppend{Origin: Replication, Now: now})
 	return info, err
@@ -123,8 +121,14 @@ func (l *Log) AppendAsFollower(buf []byte, now kafka.TimestampMs) (AppendInfo, e
 func (l *Log) append(a *span, o *LeaderAppend) (AppendInfo, record.Verdict, error) {
 	info := infoOf(a)
 	err := l.assignEpochs(a)
-	if err == nil {
+	switch {
+	case err != nil:
+	case a.Size <= int(l.cfg.SegmentBytes) || o.Origin == Replication && !l.cfg.LimitFollowerAppend:
 		info.Rolled, err = l.maybeRoll(a, o.Now)
+	case o.Origin == Replication:
+		return AppendInfo{}, record.Verdict{}, &RecordBatchTooLargeError{a.Size, l.cfg.SegmentBytes}
+	default:
+		return nothing(info), refusal(kafka.RecordListTooLarge, "the records are larger than segment.bytes"), nil
 	}
 	if err != nil {
 		return info, record.Verdict{}, l.fail(err)

@@ -41,7 +41,6 @@ func TestRefusedBatchLeavesTheLogAsItWas(t *testing.T) {
 		code  kafka.ErrorCode
 	}{
 		{corrupt, kafka.CorruptMessage},
-		{batchOf(t, 2000, 5), kafka.RecordListTooLarge},
 		{batchAt(t, 4, 0, 10, 5), kafka.InvalidRecord},
 	} {
 		_, verdict, err := l.AppendAsLeader(tc.batch, 3, 1)
@@ -103,6 +102,24 @@ func TestFollowerRefusesWhatDoesNotFollow(t *testing.T) {
 	}
 	equal(t, "end", l.LogEndOffset(), 2)
 	appendFollower(t, l, 1, batchAt(t, 2, 1, 10, 5))
+}
+
+// UnifiedLog.append enters the epochs before it compares the size with segment.bytes.
+func TestAnAppendAboveSegmentBytesLeavesItsEpoch(t *testing.T) {
+	cfg := smallConfig()
+	cfg.LimitFollowerAppend = true
+	l, _ := newLog(t, cfg)
+	large := batchAt(t, 0, 1, 1000, 5)
+	large.SetPartitionLeaderEpoch(3)
+	if _, err := l.AppendAsFollower(large, 1); err == nil {
+		t.Fatal("it was appended")
+	}
+	equal(t, "epoch", l.LastEpoch(), 3)
+	_, v, err := l.AppendAsLeader(sizedBatch(t, 1001, 1), 4, 1)
+	check(t, err)
+	equal(t, "code", v.Code, kafka.RecordListTooLarge)
+	equal(t, "epoch", l.LastEpoch(), 4)
+	equal(t, "end", l.LogEndOffset(), 0)
 }
 
 func TestFollowerMayExceedSegmentBytesSinceKAFKA17375(t *testing.T) {

@@ -1,6 +1,8 @@
 package log
 
 import (
+	"math"
+
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
@@ -104,7 +106,7 @@ func (c *Config) checked() *record.Checked {
 func (c *Config) limits() *record.Limits {
 	return &record.Limits{
 		MaxMessageBytes: int(c.MaxMessageBytes),
-		SegmentBytes:    int(c.SegmentBytes),
+		SegmentBytes:    math.MaxInt, // the log asks when it knows the epochs
 		TimestampType:   c.TimestampType,
 		Compacted:       c.Compact,
 		BeforeMaxMs:     c.TimestampBeforeMaxMs,

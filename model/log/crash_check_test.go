@@ -26,9 +26,7 @@ func (e *enumeration) recover(image crashImage, owed *promise) {
 	l := load()
 	got := batchesOf(e, l)
 	e.keeps(l, got, owed)
-	if !image.torn && !e.overlaps(got) {
-		e.indexesAgree(l, got, flushed)
-	}
+	e.indexesAgree(l, got, flushed, min(image.sound, e.overlap(got)))
 	state := logState(e, l)
 	again := load()
 	equal(e, "state after a second recovery", logState(e, again), state)
@@ -87,18 +85,19 @@ func (e *enumeration) keeps(l *Log, got []record.Batch, owed *promise) {
 	}
 }
 
-// overlaps tells that segments which a truncation has deleted are there again behind what
-// was appended since: their renames were lost, as no sync of the directory is asked for.
-func (e *enumeration) overlaps(got []record.Batch) bool {
+// overlap is where the first segment begins that a truncation has deleted and that is
+// there again behind what was appended since: its rename was lost, as no sync of the
+// directory is asked for (LocalLog.truncateTo). Without one it is the end of all offsets.
+func (e *enumeration) overlap(got []record.Batch) kafka.Offset {
 	for i := 1; i < len(got); i++ {
 		if got[i].BaseOffset() < got[i-1].NextOffset() {
 			if e.cut == noSuchOffset {
 				e.Fatalf("batches at %d overlap", got[i].BaseOffset())
 			}
-			return true
+			return got[i].BaseOffset()
 		}
 	}
-	return false
+	return noSuchOffset
 }
 
 // recoveryPointIn is what the directory's checkpoint says of the partition.
@@ -113,14 +112,17 @@ func recoveryPointIn(t testingT, fs vfs.FS) kafka.Offset {
 	return 0
 }
 
-// indexesAgree compares every lookup with a scan. Segments that end at flushed or before
+// indexesAgree compares every lookup below the offset sound with a scan. Segments that end at flushed or before
 // are left alone by a start, as Kafka leaves them (KAFKA-19200): if they were rolled when
 // all of them was flushed, a power loss may have left zeros at the ends of their indexes.
 // Reads by offset find their way all the same, lookups by time need not.
-func (e *enumeration) indexesAgree(l *Log, got []record.Batch, flushed kafka.Offset) {
+func (e *enumeration) indexesAgree(l *Log, got []record.Batch, flushed, sound kafka.Offset) {
 	zeros := false
 	alone := max(0, l.floorIndex(flushed))
 	for n, s := range l.segments {
+		if s.base >= sound {
+			break
+		}
 		check(e, s.loadIndexes(&l.place))
 		if last := s.times.count() - 1; n < alone && last >= 0 && s.times.entry(0, last) == (timestampOffset{}) {
 			zeros = true
@@ -137,7 +139,7 @@ func (e *enumeration) indexesAgree(l *Log, got []record.Batch, flushed kafka.Off
 			}
 		}
 	}
-	for o := l.LogStartOffset(); o < l.LogEndOffset(); o++ {
+	for o := l.LogStartOffset(); o < min(sound, l.LogEndOffset()); o++ {
 		i := slices.IndexFunc(got, func(b record.Batch) bool { return b.LastOffset() >= o })
 		read, err := l.Read(o, 1, l.LogEndOffset(), true)
 		check(e, err)
@@ -149,7 +151,7 @@ func (e *enumeration) indexesAgree(l *Log, got []record.Batch, flushed kafka.Off
 	if len(l.segments) > 1 && l.segments[1].base <= l.LogStartOffset() {
 		return // a lookup by time ends in the first segment as new, whatever the log start
 	}
-	if e.unordered || zeros {
+	if e.unordered || zeros || sound < l.LogEndOffset() {
 		return
 	}
 	var all []record.Record

@@ -63,7 +63,7 @@ type promise struct {
 
 type crashImage struct {
 	*simdisk.Disk
-	torn bool
+	sound kafka.Offset // base of the segment that is torn; the indexes below it are right
 }
 
 // enumeration is a workload under way.
@@ -80,8 +80,8 @@ type enumeration struct {
 	ts      kafka.TimestampMs
 	armed   bool
 	images  []crashImage // since the last operation ended
-	// torn is the segment that a truncation has cut which no flush has synced since, -1 if
-	// there is none. Until then a power loss may leave it, as in a broker, with what was
+	// torn is the segment that a truncation has cut which no flush has synced since,
+	// noSuchOffset if there is none. Until then a power loss may leave it, as in a broker, with what was
 	// cut, or with index entries behind its end, and the segments behind it in their
 	// place: they lie below the recovery point, so that no recovery looks.
 	torn        kafka.Offset
@@ -102,7 +102,7 @@ type enumeration struct {
 }
 
 func newEnumeration(t *testing.T, p simdisk.Personality, limit int) *enumeration {
-	e := &enumeration{T: t, cfg: smallConfig(), ever: map[string]bool{}, known: map[string]bool{}, cut: noSuchOffset, torn: -1, limit: limit, personality: p}
+	e := &enumeration{T: t, cfg: smallConfig(), ever: map[string]bool{}, known: map[string]bool{}, cut: noSuchOffset, torn: noSuchOffset, limit: limit, personality: p}
 	e.cfg.Compact, e.cfg.Delete = true, true
 	e.cfg.SegmentBytes, e.cfg.SegmentIndexBytes, e.cfg.IndexIntervalBytes = 1200, 48, 100
 	e.cfg.RetentionBytes, e.cfg.MinCleanableRatio = 400, 0
@@ -135,9 +135,9 @@ func (e *enumeration) look() {
 		return
 	}
 	all := e.disk.EachCrashState(0, e.limit, func(d *simdisk.Disk) bool {
-		if id := fmt.Sprint(e.torn >= 0, d.Fingerprint()); !e.known[id] {
+		if id := fmt.Sprint(e.torn, d.Fingerprint()); !e.known[id] {
 			e.known[id] = true
-			e.images = append(e.images, crashImage{d, e.torn >= 0})
+			e.images = append(e.images, crashImage{d, e.torn})
 		}
 		return true
 	})
@@ -171,7 +171,7 @@ func (e *enumeration) flush() {
 	synced := e.log.LogEndOffset() > e.log.RecoveryPoint()
 	check(e, e.log.Flush(e.log.LogEndOffset(), e.ts))
 	if synced && first <= e.torn {
-		e.torn = -1
+		e.torn = noSuchOffset
 	}
 }
 
@@ -205,7 +205,7 @@ func (e *enumeration) truncate() {
 			e.cut = min(e.cut, b.BaseOffset())
 		}
 	}
-	e.torn = e.log.segments[e.log.floorIndex(to)].base
+	e.torn = min(e.torn, e.log.segments[e.log.floorIndex(to)].base)
 	_, err := e.log.TruncateTo(to, e.ts)
 	check(e, err)
 	check(e, e.manager.WriteRecoveryPoints())

@@ -62,7 +62,7 @@ func TestStorageTrap40ACutDeletesAllLaterSegments(t *testing.T) {
 }
 
 // TestStorageTrap60AFollowerIndexesAnAppendOnceBeforeKAFKA806: a leader appends each
-// batch by itself, a follower the fetched set at once. In 3.x only the leader's index
+// batch by itself, a follower the fetched set at once. Up to 3.9.0 only the leader's index
 // has an entry for a batch inside of it; since KAFKA-806 both files are the same.
 func TestStorageTrap60AFollowerIndexesAnAppendOnceBeforeKAFKA806(t *testing.T) {
 	for _, perBatch := range []bool{false, true} {

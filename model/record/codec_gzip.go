@@ -44,10 +44,27 @@ func (s *Scratch) ungzip(dst, src []byte, limit int) ([]byte, error) {
 	}
 	dst = slices.Grow(dst, min(4*len(src), limit))
 	for {
+		s.gzipReader.Multistream(false)
+		var err error
+		if dst, err = readMember(s.gzipReader, dst, limit); err != nil {
+			return dst, err
+		}
+		// As in Java what follows counts only if it begins like a member.
+		if r.Len() <= gzipIgnored || s.gzipReader.Reset(r) != nil {
+			return dst, nil
+		}
+	}
+}
+
+// gzipIgnored is how many bytes behind a member Java's reader does not look at.
+const gzipIgnored = 18
+
+func readMember(r *gzip.Reader, dst []byte, limit int) ([]byte, error) {
+	for {
 		if len(dst) == cap(dst) {
 			dst = append(dst, 0)[:len(dst)]
 		}
-		n, err := s.gzipReader.Read(dst[len(dst):cap(dst)])
+		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
 		if len(dst) > limit {
 			return dst, ErrTooLarge

@@ -45,21 +45,23 @@ func (s *Scratch) appendSnappy(dst, src []byte) []byte {
 }
 
 // unsnappy reads a xerial stream, in which the header may come again, or one
-// raw block if src does not begin with the header's magic.
+// raw block if src does not begin with the header's magic. As in SnappyInputStream
+// only a header that comes again is asked for its version, and only its first four
+// bytes tell it.
 func unsnappy(dst, src []byte, limit int) ([]byte, error) {
 	if len(src) < xerialHeaderSize || string(src[:8]) != xerialHeader[:8] {
 		return unsnappyBlock(dst, src, limit)
 	}
-	for len(src) > 0 {
-		if len(src) >= xerialHeaderSize && string(src[:8]) == xerialHeader[:8] {
-			if int32(binary.BigEndian.Uint32(src[12:])) < 1 {
+	for src = src[xerialHeaderSize:]; len(src) > 0; {
+		if len(src) >= xerialHeaderSize && string(src[:4]) == xerialHeader[:4] {
+			if int32(binary.BigEndian.Uint32(src[8:])) < 1 {
 				return dst, errSnappyVersion
 			}
 			src = src[xerialHeaderSize:]
 			continue
 		}
-		if len(src) < 4 {
-			return dst, errCutShort
+		if len(src) < 4 { // the reader takes it for the end
+			return dst, nil
 		}
 		size := int64(binary.BigEndian.Uint32(src))
 		if src = src[4:]; size > int64(len(src)) {

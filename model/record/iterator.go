@@ -70,11 +70,13 @@ func (it *Iterator) Err() error { return it.err }
 
 // walker steps through a record area without decoding more than its structure.
 type walker struct {
-	view   view
-	area   []byte
-	index  int
-	left   int32 // records still to come
-	reason string
+	view  view
+	area  []byte
+	index int
+	left  int32 // records still to come
+	// partially: records are read with parsePartially.
+	partially bool
+	reason    string
 }
 
 // walkBatch opens the record area of b, decompressed into s if it is compressed.
@@ -99,7 +101,13 @@ func walkBatch(b Batch, s *Scratch) (walker, error) {
 // next parses one record into w.view. The caller has seen that left > 0. After
 // the last record nothing may be left of the area (storage 1.4).
 func (w *walker) next() bool {
-	size, reason := w.view.parse(w.area)
+	var size int
+	var reason string
+	if w.partially {
+		size, reason = w.view.parsePartially(w.area)
+	} else {
+		size, reason = w.view.parse(w.area)
+	}
 	if reason != "" {
 		w.reason = reason
 		return false

@@ -124,6 +124,53 @@ func (v *view) parse(buf []byte) (size int, reason string) {
 	return size, v.checkHeaders()
 }
 
+// parsePartially is what a leader reads of a compressed record whose bytes stay as they
+// are (PartialDefaultRecord): it follows the lengths of key, value and headers through the
+// record area and takes no notice of the record's own. Of key, value and headers it
+// learns no more than whether there is a key.
+func (v *view) parsePartially(area []byte) (size int, reason string) {
+	_, pos := varint(area, 0)
+	if pos < 0 {
+		return 0, badVarint
+	}
+	v.timestampDelta, pos = varlong(area, pos+1) // behind the attributes
+	v.offsetDelta, pos = varint(area, pos)
+	keySize, pos := varint(area, pos)
+	if v.key = nil; pos >= 0 && keySize >= 0 {
+		v.key = []byte{}
+	}
+	pos = skip(area, pos, keySize)
+	pos = skipNullable(area, pos)
+	headers, pos := varint(area, pos)
+	if pos >= 0 && headers < 0 {
+		return 0, badCount
+	}
+	for ; pos >= 0 && headers > 0; headers-- {
+		var n int32
+		if n, pos = varint(area, pos); pos >= 0 && n < 0 {
+			return 0, nullHeader
+		}
+		pos = skipNullable(area, skip(area, pos, n))
+	}
+	if pos < 0 {
+		return 0, cutShort
+	}
+	return pos, ""
+}
+
+func skipNullable(area []byte, pos int) int {
+	n, pos := varint(area, pos)
+	return skip(area, pos, n)
+}
+
+// skip is the position n bytes on, or -1 if the area ends before or pos is -1.
+func skip(area []byte, pos int, n int32) int {
+	if pos < 0 || int(n) > len(area)-pos {
+		return -1
+	}
+	return pos + max(0, int(n))
+}
+
 func (v *view) checkHeaders() (reason string) {
 	if v.headerCount < 0 || int(v.headerCount) > len(v.headers) {
 		return badCount

@@ -106,9 +106,8 @@ type Verdict struct {
 // and with the topic's codec; else out is nil. A cut tail of b is dropped. With
 // Limits.Reuse out is overwritten by the next call.
 //
-// Unlike Kafka it checks a compressed batch's record lengths also where Kafka
-// skips over keys and values, and it applies rule 13 (segment.bytes) before the
-// epoch cache is touched.
+// Rule 13 (segment.bytes) comes in a broker after the
+// epoch cache is touched; a log sets no limit here and applies it then.
 func ValidateAndAssign(b Batch, base kafka.Offset, epoch kafka.LeaderEpoch, now kafka.TimestampMs, l *Limits) (out Batch, v Verdict) {
 	b, v = onlyBatch(b)
 	if v.Code == kafka.None {
@@ -173,6 +172,9 @@ func nextInRequest(buf Batch) (int, Verdict) {
 	if err != nil {
 		return 0, refuse(kafka.CorruptMessage, err.Error())
 	}
+	if size > math.MaxInt32 { // the size is negative in Kafka, which fails on it
+		return 0, refuse(kafka.UnknownServerError, "the length of the batch overflows")
+	}
 	if size > len(buf) {
 		return 0, Verdict{}
 	}
@@ -183,6 +185,9 @@ func nextInRequest(buf Batch) (int, Verdict) {
 func validateBatch(b Batch, l *Limits) Verdict {
 	if !l.Coordinator && b.BaseOffset() != 0 {
 		return refuse(kafka.InvalidRecord, "the base offset of a produced batch must be 0")
+	}
+	if len(b) < baseTimestampPos { // Kafka reads beyond its end
+		return refuse(kafka.UnknownServerError, "the batch ends before its last offset delta")
 	}
 	if len(b) > l.MaxMessageBytes {
 		return refuse(kafka.MessageTooLarge, "the batch is larger than max.message.bytes")
@@ -266,6 +271,9 @@ func (c *recordCheck) rebuild(base kafka.Offset, epoch kafka.LeaderEpoch, target
 	if _, v := c.walk(s.rebuild); v.Code != kafka.None {
 		return nil, v
 	}
+	if !c.producerCanBeWritten() {
+		return nil, refuse(kafka.UnknownServerError, "the batch has a producer without epoch or sequence, or a transaction without producer")
+	}
 	out, err := s.rebuild.Build()
 	if err != nil { // a negative timestamp
 		return nil, refuse(kafka.UnknownServerError, err.Error())
@@ -276,6 +284,15 @@ func (c *recordCheck) rebuild(base kafka.Offset, epoch kafka.LeaderEpoch, target
 	return out, Verdict{}
 }
 
+// producerCanBeWritten is MemoryRecordsBuilder.validateProducerState.
+func (c *recordCheck) producerCanBeWritten() bool {
+	b := c.batch
+	if b.ProducerID() == NoProducerID {
+		return !b.IsTransactional()
+	}
+	return b.ProducerEpoch() != NoProducerEpoch && b.BaseSequence() >= 0
+}
+
 // walk checks every record, and copies it into bd if that is not nil. regular
 // says that the offset deltas are 0, 1, 2 and so on.
 func (c *recordCheck) walk(bd *Builder) (regular bool, v Verdict) {
@@ -284,6 +301,7 @@ func (c *recordCheck) walk(bd *Builder) (regular bool, v Verdict) {
 	if err != nil {
 		return false, unreadable(err)
 	}
+	w.partially = bd == nil && c.batch.Codec() != None
 	var headers []Header
 	baseTime, appendTime := c.batch.BaseTimestamp(), c.batch.TimestampType() == LogAppendTime
 	regular = true
@@ -344,13 +362,12 @@ func (c *recordCheck) verdict() Verdict {
 	return Verdict{kafka.InvalidRecord, "records have been rejected: " + c.errors[0].Message, c.errors}
 }
 
-// unreadable is the code for records that do not parse or decompress. Kafka
-// knows a cut gzip stream for what it is and answers its unexpected error to
-// whatever else its codecs throw.
+// unreadable is the code for records that do not parse or decompress. Kafka answers
+// its unexpected error to whatever its codecs throw (since 3.7 also to a cut stream,
+// StreamRecordIterator).
 func unreadable(err error) Verdict {
 	code := kafka.InvalidRecord
-	var d *DecompressError
-	if errors.As(err, &d) && !(d.Codec == Gzip && errors.Is(err, errCutShort)) {
+	if d := (*DecompressError)(nil); errors.As(err, &d) {
 		code = kafka.UnknownServerError
 	}
 	return refuse(code, err.Error())

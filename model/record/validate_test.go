@@ -43,6 +43,8 @@ func TestValidatorAnswersEachRowOfStorage18(t *testing.T) {
 	negative := edit(noTime, baseTimestampPos, "fffffffffffffff0")
 	zstd := ClientOptions()
 	zstd.Codec = Zstd
+	snappy := ClientOptions()
+	snappy.Codec = Snappy
 	keep := DefaultLimits()
 	type change = func(*Limits)
 	compact := change(func(l *Limits) { l.Compacted = true })
@@ -101,7 +103,20 @@ func TestValidatorAnswersEachRowOfStorage18(t *testing.T) {
 		{"11 compressed deltas, re-built", irregular(t, Gzip), to(LZ4), kafka.None},
 		{"11 plain deltas", irregular(t, None), nil, kafka.None},
 		{"11 compressed garbage", edit(gzipped, HeaderSize, "ffffffff"), nil, kafka.UnknownServerError},
-		{"11 cut gzip", cut(gzipped, 4), nil, kafka.InvalidRecord},
+		{"11 cut gzip", cut(gzipped, 4), nil, kafka.UnknownServerError},
+		{"11 bytes behind a gzip stream", behind(gzipped, 3), nil, kafka.None},
+		{"11 bytes behind a gzip stream, re-built", behind(gzipped, 3), to(LZ4), kafka.None},
+		{"11 a piece of a snappy chunk", behind(build(t, snappy, []Record{{Timestamp: testNow}}), 3), nil, kafka.None},
+		{"11 a snappy chunk without bytes", behind(build(t, snappy, []Record{{Timestamp: testNow}}), 4), nil, kafka.UnknownServerError},
+		{"11 compressed, a record's own length", wrongLength(t, Gzip), nil, kafka.None},
+		{"11 compressed, a record's own length, re-built", wrongLength(t, Gzip), to(LZ4), kafka.InvalidRecord},
+		{"plain, a record's own length", wrongLength(t, None), nil, kafka.InvalidRecord},
+		{"re-build of a transaction without producer", edit(good, attributesPos, "0010"), to(Gzip), kafka.UnknownServerError},
+		{"in place a transaction without producer passes", edit(good, attributesPos, "0010"), nil, kafka.None},
+		{"re-build of a producer without epoch", edit(edit(good, producerIDPos, "0000000000000001"), baseSequencePos, "00000000"), to(Gzip), kafka.UnknownServerError},
+		{"request: a length beyond 2^31", edit(good, lengthPos, "7ffffffa"), nil, kafka.UnknownServerError},
+		{"request: 26 bytes", edit(good, lengthPos, "0000000e")[:26], nil, kafka.UnknownServerError},
+		{"request: 27 bytes", edit(good, lengthPos, "0000000f")[:27], nil, kafka.CorruptMessage},
 		{"13 segment", good, segment(len(good) - 1), kafka.RecordListTooLarge},
 		{"13 segment at the limit", good, segment(len(good)), kafka.None},
 		{"re-build of a negative time", negative, to(Gzip), kafka.UnknownServerError},
@@ -131,6 +146,25 @@ func TestValidatorAnswersEachRowOfStorage18(t *testing.T) {
 			}
 		})
 	}
+}
+
+// behind adds n zeros to the record area.
+func behind(b Batch, n int) Batch {
+	return Batch(append(bytes.Clone(b), make([]byte, n)...)).finish()
+}
+
+// wrongLength is a batch of one record whose length field says one byte too few.
+func wrongLength(t *testing.T, c Codec) Batch {
+	t.Helper()
+	b := build(t, ClientOptions(), []Record{{Timestamp: testNow, Key: []byte("k")}})
+	area := bytes.Clone(b[HeaderSize:])
+	area[0] -= 2
+	b = append(b[:HeaderSize:HeaderSize], area...)
+	if c != None {
+		b = append(b[:HeaderSize:HeaderSize], new(Scratch).compress(c, 0, area)...)
+		b[attributesPos+1] |= byte(c)
+	}
+	return b.finish()
 }
 
 func flip(b Batch, pos int) Batch {
@@ -262,6 +296,9 @@ func TestValidateKeepsRecordsAndProducerState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, in := batch(t)
 		o.BaseOffset, o.TimestampType, o.BaseSequence = 0, CreateTime, max(o.BaseSequence, 0)
+		if o.ProducerEpoch = max(o.ProducerEpoch, 0); o.ProducerID == NoProducerID {
+			o.Transactional = false
+		}
 		var bd Builder
 		bd.Reset(o)
 		for _, r := range in {
