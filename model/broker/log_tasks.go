@@ -17,10 +17,37 @@ type flushes struct {
 }
 
 type flushing struct {
-	id  step.FlushID
-	tp  kafka.TopicPartition
-	log *log.Log
-	job log.FlushJob
+	id     step.FlushID
+	tp     kafka.TopicPartition
+	log    *log.Log
+	job    log.FlushJob
+	synced int // of the job's files
+}
+
+// begin syncs what comes next of a flush: a file, as the thread that carries it out
+// does, or at the end the directories. What others ask of the disk meanwhile comes
+// between, not behind the whole.
+func (f *flushes) begin(out *step.Effects, x flushing) {
+	f.next++
+	x.id = f.next
+	f.list = append(f.list, x)
+	if x.synced < len(x.job.Files) {
+		out.Flush(laneScheduler, x.id, x.job.Files[x.synced:x.synced+1], nil)
+		return
+	}
+	out.Flush(laneScheduler, x.id, nil, x.job.Dirs)
+}
+
+// more goes on with a flush of which a part is done, and reports whether there is more.
+func (f *flushes) more(out *step.Effects, x flushing) bool {
+	if x.synced == len(x.job.Files) {
+		return false // that was the directories
+	}
+	if x.synced++; x.synced == len(x.job.Files) && len(x.job.Dirs) == 0 {
+		return false
+	}
+	f.begin(out, x)
+	return true
 }
 
 func (f *flushes) underWay(l *log.Log) bool {
@@ -132,10 +159,7 @@ func (b *Broker) flushRolled(out *step.Effects, tp kafka.TopicPartition, l *log.
 		}
 		return
 	}
-	f := &b.flushes
-	f.next++
-	f.list = append(f.list, flushing{f.next, tp, l, job})
-	out.Flush(laneScheduler, f.next, job.Files, job.Dirs)
+	b.flushes.begin(out, flushing{tp: tp, log: l, job: job})
 }
 
 func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
@@ -148,6 +172,9 @@ func (b *Broker) flushed(in *step.Input, out *step.Effects) error {
 		b.flushes.list = append(list[:i], list[i+1:]...)
 		if b.logs.Get(f.tp) != f.log { // deleted meanwhile
 			return f.job.Release()
+		}
+		if in.Err == nil && f.log.Failure() == nil && b.flushes.more(out, f) {
+			return nil
 		}
 		if err := f.log.FlushDone(f.job, in.Wall, in.Err); err != nil {
 			return b.absorb(err)

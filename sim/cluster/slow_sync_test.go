@@ -40,3 +40,36 @@ func TestBackgroundFlushesDoNotPileUp(t *testing.T) {
 		t.Errorf("%v %s, settled %v", r.Verdict, r.Why, r.Settled)
 	}
 }
+
+const sharedDiskScenario = `apiVersion: simkafka/v1
+name: shared-disk
+duration: 20s
+cluster:
+  brokers: 1
+  disk: {fsync: 20ms}
+topics:
+  - {name: rolling, partitions: 1, replication: 1, config: {segment.bytes: 2000}}
+  - {name: flushing, partitions: 1, replication: 1, config: {flush.messages: 1}}
+producers:
+  - {name: p, topic: rolling, rate: 60/s, size: 250B}
+  - {name: q, topic: flushing, rate: 2/s, size: 250B}
+expect:
+  metrics:
+    - produce.latency.max < 1s
+`
+
+// TestForegroundSyncsComeBetweenThoseOfABackgroundFlush: who syncs each record does not
+// wait for all that another topic's rolls have left to sync.
+func TestForegroundSyncsComeBetweenThoseOfABackgroundFlush(t *testing.T) {
+	spec, err := scenarios.Load("shared-disk.yaml", []byte(sharedDiskScenario), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(spec, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != outcome.Pass {
+		t.Errorf("%v %s", r.Verdict, r.Why)
+	}
+}
