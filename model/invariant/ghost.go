@@ -17,6 +17,7 @@ type ghost struct {
 	owners []owner
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
+	groups          *groups // nil until a fact about one
 	rare            ring
 	now             kafka.Nanos
 	healed          kafka.Nanos // when the faults had ended
@@ -53,6 +54,8 @@ type change struct {
 	load loadResult // ReplicaLoaded, BecameLeader, BecameFollower
 	cut  *incident  // committed batches that a new leader lacks: PartitionChanged, BecameLeader
 
+	groups groupChange // events about groups: see ghost_groups.go
+
 	sender *sender // events of a producer
 	owner  kafka.NodeID
 	last   kafka.Offset // RecordAcked: last offset acknowledged before
@@ -62,6 +65,7 @@ type change struct {
 // topic is a topic's setup and partitions.
 type topic struct {
 	Topic
+	count int32        // of partitions, as it was created; 0 before
 	parts []*partition // by number
 }
 
@@ -73,6 +77,9 @@ type node struct {
 	registered, before kafka.BrokerEpoch
 	// executed is the highest controller epoch that this process obeyed.
 	executed kafka.ControllerEpoch
+	// overfull: its last process could not start, because a log has more index entries
+	// than an index has room for (see ghost.overfull).
+	overfull bool
 	// refused is when ZooKeeper last refused a write that it made as controller.
 	refused kafka.Nanos
 }
@@ -146,6 +153,8 @@ func (g *ghost) observe(e *event.Event) {
 	switch e.Kind {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)
+	case event.DirectoryOffline:
+		g.overfull(e)
 	case event.Healed:
 		g.healed = e.Time
 	case event.FaultStarted:
@@ -153,7 +162,8 @@ func (g *ghost) observe(e *event.Event) {
 	case event.ControllerElected, event.BrokerRegistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:
-		g.topicCreated(e.TP.Topic)
+		g.partition(e.TP)
+		g.topicCreated(e.TP.Topic, e.Count)
 	case event.AssignmentChanged:
 		g.ch.p = g.partition(e.TP)
 		g.ch.p.assignment = e.Replicas
@@ -174,27 +184,43 @@ func (g *ghost) observe(e *event.Event) {
 				g.ch.r = newReplica(e.Node, g.ch.p.root)
 			}
 		}
+		if g.groups != nil && (e.Group != "" || e.Kind == event.PositionReset) {
+			g.ch.groups.part = g.readerOf(e)
+		}
 		if k := g.ch.p.keys; k != nil && e.Kind == event.RecordDelivered {
 			g.ch.unread = !k.decode(e.Batch, e.Base)
 		}
 	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
 		event.Truncated, event.LogStartRaised, event.SegmentRolled, event.SegmentDeleted, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
 		g.replicaEvent(e)
+	default:
+		if e.Kind >= event.CoordinatorLoaded {
+			g.groupEvent(e)
+		}
 	}
 	g.remember(e)
 }
 
 // topicCreated forgets an earlier topic of the name.
-func (g *ghost) topicCreated(name string) {
+func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
 			clear(t.parts)
+			t.count = count
+		}
+	}
+	if g.groups != nil {
+		for _, x := range g.groups.list {
+			x.disturbed = g.now
 		}
 	}
 }
 
 // process follows a broker's process.
 func (g *ghost) process(e *event.Event) {
+	if g.groups != nil {
+		g.groupsOf(e)
+	}
 	id, ok := kafka.ParseBrokerHost(e.Actor)
 	if !ok {
 		return
@@ -203,7 +229,7 @@ func (g *ghost) process(e *event.Event) {
 	g.ch.n = n
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
-		n.before, n.executed = n.registered, 0
+		n.before, n.executed, n.overfull = n.registered, 0, false
 	}
 	how := exited
 	if e.Kind == event.NodeCrashed {

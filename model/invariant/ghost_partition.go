@@ -187,6 +187,8 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role, g.ch.start = r.reach(), r.hw, r.epoch, r.role, r.logStart
 	switch e.Kind {
 	case event.BatchAppended:
+		r.several = r.several || !e.Flag && r.step == e.Seq
+		r.step = e.Seq
 		g.ch.tail = r.log.b.epoch
 		if p.keys != nil {
 			g.ch.unread = !p.copies(r, e)

@@ -51,6 +51,11 @@ type replica struct {
 	proposed []kafka.NodeID
 	isr      []kafka.NodeID
 
+	// step is the one that noted the last batch; several tells that it once appended more
+	// than one batch in a step, as followers do.
+	step    uint64
+	several bool
+
 	failed  bool     // its fetcher gave it up
 	loaded  bool     // its log is open
 	stop    stopKind // of its process; running while it runs

@@ -45,9 +45,13 @@
 // What retention or DeleteRecords took below a log start is neither lost nor judged;
 // whether it was allowed to go is retention-as-configured's to say (retention.go).
 //
+// Of groups the ghost keeps the present members and assignments of each coordinator, the
+// last commits of each partition and what each client owns (ghost_group*.go); older
+// states are bounded, and what they are needed for is then not judged.
+//
 // Left out, as their actors do not exist yet: quorum and images (INV-09, INV-10),
-// indexes (INV-12), idempotence, transactions, groups, committed offsets (INV-15 to
-// INV-19), mirrors (INV-21), reassignment (INV-23).
+// indexes (INV-12), idempotence, transactions (INV-15 to INV-19, groups VI-7), groups of
+// KIP-848 (groups VI-10, VI-11), mirrors (INV-21), reassignment (INV-23).
 package invariant
 
 import "github.com/simkafka/simkafka/model/event"
@@ -55,7 +59,7 @@ import "github.com/simkafka/simkafka/model/event"
 // Info describes an invariant.
 type Info struct {
 	Name   string // word
-	Rules  string // ids: INV-xx, I-x, V-x
+	Rules  string // ids: INV-xx, I-x, V-x; groups VI-x
 	Words  string // the rule in a sentence
 	When   string // when it must hold
 	Broken string // when Kafka legitimately breaks it
@@ -69,7 +73,7 @@ type rule struct {
 }
 
 // maxInvariants bounds the table.
-const maxInvariants = 32
+const maxInvariants = 48
 
 // All lists the invariants in the order of reports.
 func All() []Info {
@@ -115,6 +119,25 @@ func rules() []rule {
 		acks1Survives(),
 		retentionAsConfigured(),
 		compactionKeepsLatest(),
+		groupStatesLegal(),
+		groupMembersJoined(),
+		groupOneAssignment(),
+		staticRejoinQuiet(),
+		assignmentValid(),
+		assignmentFair(),
+		assignmentSticks(),
+		cooperativeGrantsFree(),
+		cooperativeRoundsEnd(),
+		oneOwner(),
+		callbacksAlternate(),
+		takesWhatItJoined(),
+		commitByMember(),
+		commitsAPosition(),
+		lastCommitWins(),
+		committedMovesForward(),
+		committedOffsetsKept(),
+		offsetsRemovedForCause(),
+		groupSettles(),
 		convergesAfterHeal(),
 	}
 }

@@ -55,7 +55,8 @@ func (c *stableRead) delivered(p *partition, r *replica, e *event.Event) {
 		}
 	}
 	got, _, how := x.holding(e.Base).find(e.Base)
-	if how != found || got.crc == e.CRC && got.next() == e.Last+1 || c.thinned(p, r, x, e) {
+	whole := got.next() == e.Last+1 || e.Flag && got.next() > e.Last // max.poll.records may cut a batch
+	if how != found || got.crc == e.CRC && whole || c.thinned(p, r, x, e) {
 		return
 	}
 	if why := c.excuse(p, x, e.Base); why != "" {

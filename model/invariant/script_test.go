@@ -39,8 +39,12 @@ func newScript(t testing.TB, setup string) *script {
 	if l.has("compact") {
 		topic.Compact = &Compaction{DeleteRetention: kafka.Millis(l.number("delete-retention-ms", 86_400_000)), MinLag: kafka.Millis(l.number("min-lag-ms", 0))}
 	}
-	x := &script{t: t, s: NewSuite(Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic},
-		RetentionCheck: kafka.Millis(l.number("check", 0))})}
+	checks := Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic}, RetentionCheck: kafka.Millis(l.number("check", 0)),
+		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0))}
+	if l.has("group") {
+		checks.Groups = []Group{setupGroup}
+	}
+	x := &script{t: t, s: NewSuite(checks)}
 	if u := l.unused(); u != nil {
 		t.Fatalf("unknown setup %v", u)
 	}
@@ -111,6 +115,8 @@ func (x *script) line(line string) {
 			e.Kind, e.Node = event.HighWatermark, n
 			x.note(e)
 		}
+	case "die": // a client
+		x.note(event.Event{Kind: event.NodeCrashed, Actor: l.text("actor", ""), Text: "kill", Time: l.event().Time})
 	case "kill", "power", "stop", "boot":
 		for _, n := range l.nodes("node") {
 			e := event.Event{Kind: event.NodeCrashed, Actor: kafka.BrokerHost(n), Text: "kill", Time: l.event().Time}
@@ -124,6 +130,14 @@ func (x *script) line(line string) {
 			}
 			x.note(e)
 		}
+	case "form":
+		x.form(&l)
+	case "join":
+		x.join(&l)
+	case "store":
+		x.store(&l)
+	case "take":
+		x.take(&l)
 	case "send", "ack", "deliver", "answer":
 		e := l.event()
 		e.Kind = map[string]event.Kind{"send": event.BatchSent, "ack": event.RecordAcked, "deliver": event.RecordDelivered,
@@ -131,6 +145,7 @@ func (x *script) line(line string) {
 		if !l.has("acks") {
 			e.Acks = allISR
 		}
+		l.groupFields(&e)
 		x.note(e)
 	case "read":
 		e := l.event()
@@ -155,6 +170,7 @@ func (x *script) line(line string) {
 			x.t.Fatalf("unknown kind in %q", line)
 		}
 		e.Kind = k
+		l.groupFields(&e)
 		x.note(e)
 	}
 	for _, k := range l.unused() {
@@ -174,7 +190,9 @@ func (x *script) maximal(l *fields, e *event.Event) {
 
 func (x *script) note(e event.Event) {
 	x.seq++
-	e.Seq = x.seq
+	if e.Seq == 0 {
+		e.Seq = x.seq
+	}
 	if e.Time == 0 {
 		e.Time = kafka.Nanos(x.seq) * 10 * kafka.Millisecond
 	}
@@ -288,7 +306,7 @@ func (l *fields) event() event.Event {
 		e.Node = n[0]
 	}
 	e.Actor, e.Text, e.Flag = l.text("actor", ""), l.text("text", ""), l.has("flag")
-	e.Time = kafka.Millis(l.number("ms", 0))
+	e.Time, e.Seq = kafka.Millis(l.number("ms", 0)), uint64(l.number("seq", 0))
 	e.Peer = kafka.NodeID(l.number("peer", 0))
 	e.Leader = kafka.NodeID(l.number("leader", 0))
 	e.LeaderEpoch = kafka.LeaderEpoch(l.number("epoch", 0))

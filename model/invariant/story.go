@@ -75,10 +75,12 @@ func (g *ghost) recent(p *partition) []event.Event {
 	slices.Reverse(all)
 	all = append(all, p.often.events[p.often.next:]...)
 	all = append(all, p.often.events[:p.often.next]...)
-	slices.SortStableFunc(all, func(a, b event.Event) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq))
-	})
+	slices.SortStableFunc(all, inOrder)
 	return all
+}
+
+func inOrder(a, b event.Event) int {
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq))
 }
 
 // facts describes a partition for a violation.

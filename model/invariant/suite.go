@@ -31,6 +31,25 @@ type Setup struct {
 	// RetentionCheck is log.retention.check.interval.ms, TaskDelay
 	// log.initial.task.delay.ms; with 0 nothing is overdue.
 	RetentionCheck, TaskDelay kafka.Nanos
+	// Groups are those of the scenario's consumers.
+	Groups []Group
+	// OffsetsRetention is offsets.retention.minutes, the shortest of all brokers; with 0
+	// no expiry of offsets is judged. Detection is how long it takes at most until a
+	// broker that is gone is replaced as leader.
+	OffsetsRetention, Detection kafka.Nanos
+}
+
+// Group is what the checkers must know about a group of consumers: of settings that its
+// members differ in the longest.
+type Group struct {
+	ID string
+	// Session, Rebalance, Heartbeat and Request are session.timeout.ms,
+	// max.poll.interval.ms, heartbeat.interval.ms and request.timeout.ms; Poll is the
+	// longest gap between two polls, Delay group.initial.rebalance.delay.ms.
+	Session, Rebalance, Heartbeat, Request, Poll, Delay kafka.Nanos
+	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager
+	// members, one where all subscribe to the same topics, else three.
+	Rounds int
 }
 
 // checker watches for one invariant.
@@ -144,6 +163,9 @@ func (s *Suite) Fill(r *outcome.Result) {
 
 // observed ends an event.
 func (g *ghost) observed(e *event.Event) {
+	if g.ch.groups.of != nil {
+		g.groupObserved(e)
+	}
 	switch e.Kind {
 	case event.PartitionChanged:
 		g.ch.p.chose(e)
@@ -227,7 +249,7 @@ func (f *findings) suspend(p *partition, why string) {
 		}
 		f.notes = append(f.notes, suspension{why: why})
 	}
-	if n := &f.notes[i]; !slices.Contains(n.parts, p.tp) {
+	if n := &f.notes[i]; p != nil && !slices.Contains(n.parts, p.tp) {
 		n.parts = append(n.parts, p.tp)
 	}
 }
@@ -274,6 +296,8 @@ func (n *suspension) print(b *strings.Builder) {
 		}
 		b.WriteString(tp.String())
 	}
-	b.WriteString(": ")
+	if len(n.parts) > 0 {
+		b.WriteString(": ")
+	}
 	b.WriteString(n.why)
 }

@@ -1,0 +1,316 @@
+package invariant
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/simkafka/simkafka/model/assignor"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func assignmentFair() rule {
+	return rule{
+		Info: Info{
+			Name:  "assignment-fair",
+			Rules: "groups VI-23",
+			Words: "range gives each subscriber of a topic the block that its place says; roundrobin, sticky and cooperative-sticky give members with equal subscriptions numbers of " +
+				"partitions that differ by one at most; with other subscriptions the sticky ones leave no partition whose move would make two members more equal.",
+			When:   "at each generation that becomes stable with one of Kafka's assignors",
+			Broken: "a cooperative generation on the way to the next one is only bounded from above",
+		},
+		kinds: []event.Kind{event.GroupChanged},
+		build: func(f *findings) checker { return &fair{f} },
+	}
+}
+
+type fair struct{ *findings }
+
+func (c *fair) observe(e *event.Event) {
+	x, l := c.g.ch.groups.of, c.g.toJudge(e)
+	if l == nil || len(l.members) == 0 {
+		return
+	}
+	c.checked++
+	switch {
+	case e.Detail == "range":
+		for _, t := range l.wanted() {
+			c.blocks(x, l, t, e)
+		}
+	case l.uniform():
+		c.equal(x, l, e)
+	case e.Detail != "roundrobin" && l.all() >= c.g.assignable(l):
+		c.stuck(x, l, e)
+	}
+}
+
+// all counts what is assigned.
+func (l *life) all() (n int) {
+	for _, m := range l.members {
+		n += len(m.given.parts)
+	}
+	return n
+}
+
+// assignable counts the partitions of all subscribed topics of which something is
+// assigned: those that the leader knows.
+func (g *ghost) assignable(l *life) (n int) {
+	for _, t := range l.wanted() {
+		if slices.ContainsFunc(l.members, func(m *member) bool {
+			return slices.ContainsFunc(m.given.parts, func(tp kafka.TopicPartition) bool { return tp.Topic == t })
+		}) {
+			n += int(g.partitionsOf(t))
+		}
+	}
+	return n
+}
+
+// blocks is AR-1 for a topic.
+func (c *fair) blocks(x *group, l *life, topic string, e *event.Event) {
+	var subs []*member
+	got := 0
+	for _, m := range l.members {
+		if m.sub.wants(topic) {
+			subs = append(subs, m)
+			got += len(m.of(topic))
+		}
+	}
+	slices.SortFunc(subs, func(a, b *member) int { // AS-0
+		if static := a.instance != ""; static != (b.instance != "") {
+			if static {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.id, b.id))
+	})
+	q, r := got/len(subs), got%len(subs)
+	for i, m := range subs {
+		start, size := i*q+min(i, r), q
+		if i < r {
+			size++
+		}
+		have := m.of(topic)
+		if len(have) != size || size > 0 && (int(have[0]) != start || int(have[size-1]) != start+size-1) {
+			c.violateGroup(x, kafka.TopicPartition{}, "range, generation %d: %s, number %d of %d subscribers, gets partitions %v of the %d of %s, not %d from %d on", e.Generation, m.id, i,
+				len(subs), have, got, topic, size, start)
+		}
+	}
+}
+
+// of lists the numbers of a topic's partitions that m is assigned, sorted.
+func (m *member) of(topic string) (list []int32) {
+	for _, tp := range m.given.parts {
+		if tp.Topic == topic {
+			list = append(list, tp.Partition)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// equal: sizes of members with the same subscription differ by one at most.
+func (c *fair) equal(x *group, l *life, e *event.Event) {
+	all := l.all()
+	if n := c.g.assignable(l); l.cooperative() && all < n {
+		all = n
+	}
+	low, high := all/len(l.members), (all+len(l.members)-1)/len(l.members)
+	for _, m := range l.members {
+		n := len(m.given.parts)
+		if n > high || n < low && all == l.all() {
+			c.violateGroup(x, kafka.TopicPartition{}, "%s, generation %d: %s gets %d of %d partitions for %d members", e.Detail, e.Generation, m.id, n, all, len(l.members))
+		}
+	}
+}
+
+// stuck is ST-6: an improving move is left.
+func (c *fair) stuck(x *group, l *life, e *event.Event) {
+	for _, a := range l.members {
+		for _, tp := range a.given.parts {
+			for _, b := range l.members {
+				if len(a.given.parts) >= len(b.given.parts)+2 && b.sub.wants(tp.Topic) {
+					c.violateGroup(x, tp, "%s, generation %d: %s has %d partitions, among them %s, and %s, which subscribes to its topic, has %d", e.Detail, e.Generation, a.id,
+						len(a.given.parts), tp, b.id, len(b.given.parts))
+					return
+				}
+			}
+		}
+	}
+}
+
+func assignmentSticks() rule {
+	return rule{
+		Info: Info{
+			Name:  "assignment-sticks",
+			Rules: "groups VI-24",
+			Words: "sticky and cooperative-sticky leave as many partitions where they are claimed as equal numbers allow, if all members subscribe to the same topics; else no two " +
+				"members swap partitions of a topic.",
+			When:   "at each generation that becomes stable with one of the two",
+			Broken: "racks (not in these runs); what a member does not claim, because it is new or has lost its generation, is nobody's",
+		},
+		kinds: []event.Kind{event.GroupChanged},
+		build: func(f *findings) checker { return &sticks{f} },
+	}
+}
+
+type sticks struct{ *findings }
+
+func (c *sticks) observe(e *event.Event) {
+	x, l := c.g.ch.groups.of, c.g.toJudge(e)
+	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 {
+		return
+	}
+	c.checked++
+	owner := l.claimed(e.Detail)
+	if l.uniform() {
+		c.kept(x, l, owner, e)
+		return
+	}
+	c.swaps(x, l, owner, e)
+}
+
+// claimed is ST-1: who rightly claims a partition; a partition that several claim in
+// their newest generation is nobody's (nil).
+func (l *life) claimed(protocol string) map[kafka.TopicPartition]*member {
+	owner := map[kafka.TopicPartition]*member{}
+	since := map[kafka.TopicPartition]int32{}
+	for _, m := range l.members {
+		list, generation := m.sub.claims(protocol)
+		for _, tp := range list {
+			g, claimed := since[tp]
+			switch {
+			case !claimed || generation > g:
+				owner[tp], since[tp] = m, generation
+			case generation == g && owner[tp] != m:
+				owner[tp] = nil
+			}
+		}
+	}
+	return owner
+}
+
+// kept is ST-4.
+func (c *sticks) kept(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
+	total := c.g.assignable(l)
+	q, extra := total/len(l.members), total%len(l.members)
+	var kept, bound, more int
+	for _, m := range l.members {
+		list, _ := m.sub.claims(e.Detail)
+		n := 0
+		for _, tp := range list {
+			if owner[tp] != m || !m.sub.wants(tp.Topic) || tp.Partition >= c.g.partitionsOf(tp.Topic) {
+				continue
+			}
+			n++
+			if slices.Contains(m.given.parts, tp) {
+				kept++
+			}
+		}
+		bound += min(n, q)
+		if n > q {
+			more++
+		}
+	}
+	if bound += min(extra, more); kept < bound {
+		c.violateGroup(x, kafka.TopicPartition{}, "%s, generation %d: %d partitions stay where they are claimed; %d could", e.Detail, e.Generation, kept, bound)
+	}
+}
+
+// swaps looks for a partition that went from one member to another while another of the
+// same topic went back.
+func (c *sticks) swaps(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
+	type move struct {
+		from, to *member
+		topic    string
+	}
+	moves := map[move]kafka.TopicPartition{}
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if o := owner[tp]; o != nil && o != m && o.sub.wants(tp.Topic) {
+				if back, found := moves[move{m, o, tp.Topic}]; found {
+					c.violateGroup(x, tp, "%s, generation %d: %s moves from %s to %s, and %s the other way", e.Detail, e.Generation, tp, o.id, m.id, back)
+				}
+				moves[move{o, m, tp.Topic}] = tp
+			}
+		}
+	}
+}
+
+func cooperativeGrantsFree() rule {
+	return rule{
+		Info: Info{
+			Name:  "cooperative-grants-free",
+			Rules: "groups VI-25",
+			Words: "A cooperative generation assigns a partition to nobody but its owner: if a member claims it in the newest generation that anybody claims it in, only this " +
+				"member may get it, and if two do, nobody.",
+			When:   "at each generation of cooperative members that becomes stable",
+			Broken: "an assignor of the application's own (Kafka's own, with different subscriptions: CS-C, which simkafka guards against)",
+		},
+		kinds: []event.Kind{event.GroupChanged},
+		build: func(f *findings) checker { return &grants{f} },
+	}
+}
+
+type grants struct{ *findings }
+
+func (c *grants) observe(e *event.Event) {
+	x, l := c.g.ch.groups.of, c.g.toJudge(e)
+	if l == nil || !l.cooperative() {
+		return
+	}
+	if a, _ := assignor.ByName(e.Detail); !a.Cooperative() {
+		return
+	}
+	c.checked++
+	owner := l.claimed(e.Detail)
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			o, claimed := owner[tp]
+			switch {
+			case !claimed || o == m:
+			case o == nil:
+				c.violateGroup(x, tp, "generation %d gives %s to %s, though two members say to own it", e.Generation, tp, m.id)
+			default:
+				c.violateGroup(x, tp, "generation %d gives %s to %s, though %s says to own it and has not revoked it", e.Generation, tp, m.id, o.id)
+			}
+		}
+	}
+}
+
+func cooperativeRoundsEnd() rule {
+	return rule{
+		Info: Info{
+			Name:   "cooperative-rounds-end",
+			Rules:  "groups VI-26",
+			Words:  "Cooperative rebalances come to their end: two of them follow on each other at most if all members subscribe to the same topics, else four.",
+			When:   "at each generation of cooperative members that becomes stable",
+			Broken: "never without a new cause: a member that comes, goes or loses its generation or coordinator, a topic that appears",
+		},
+		kinds: []event.Kind{event.GroupChanged},
+		build: func(f *findings) checker { return &roundsEnd{f} },
+	}
+}
+
+type roundsEnd struct{ *findings }
+
+// Rounds that may follow on each other (CS-B).
+const (
+	uniformRounds = 2
+	mixedRounds   = 4
+)
+
+func (c *roundsEnd) observe(e *event.Event) {
+	x, l := c.g.ch.groups.of, c.g.toJudge(e)
+	if l == nil || !l.cooperative() {
+		return
+	}
+	c.checked++
+	bound := mixedRounds
+	if l.uniform() {
+		bound = uniformRounds
+	}
+	if n := l.rounds.count; n > bound && l.topics() <= l.rounds.topics {
+		c.violateGroup(x, kafka.TopicPartition{}, "generation %d is rebalance number %d in a row without a cause but the one before", e.Generation, n)
+	}
+}

@@ -1,0 +1,117 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/assignor"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+func assignmentValid() rule {
+	return rule{
+		Info: Info{
+			Name:  "assignment-valid",
+			Rules: "groups VI-20 VI-21 VI-22",
+			Words: "In a stable generation of consumers no partition is assigned twice, every partition of a subscribed topic is assigned (unless its owner has to give it up " +
+				"first), and each member gets only topics that it subscribes to.",
+			When: "at each generation that becomes stable with one of Kafka's assignors",
+			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic, so that it leaves " +
+				"the topic out",
+		},
+		kinds: []event.Kind{event.GroupChanged},
+		build: func(f *findings) checker { return &validAssignment{f} },
+	}
+}
+
+type validAssignment struct{ *findings }
+
+// toJudge is the life whose assignment has just been published, nil if it is not one of
+// Kafka's assignors for consumers or not fully known.
+func (g *ghost) toJudge(e *event.Event) *life {
+	if e.State != event.GroupStable || e.Text == loadedText {
+		return nil
+	}
+	l := g.ch.groups.life
+	if _, known := assignor.ByName(e.Detail); !known {
+		return nil
+	}
+	for _, m := range l.members {
+		if !m.sub.read || m.given.unread || m.given.generation != e.Generation {
+			return nil
+		}
+	}
+	return l
+}
+
+func (c *validAssignment) observe(e *event.Event) {
+	x, l := c.g.ch.groups.of, c.g.toJudge(e)
+	if l == nil {
+		return
+	}
+	c.checked++
+	owner := map[kafka.TopicPartition]*member{}
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if o := owner[tp]; o != nil {
+				c.violateGroup(x, tp, "generation %d assigns %s to %s and to %s", e.Generation, tp, o.id, m.id)
+			}
+			owner[tp] = m
+			if !m.sub.wants(tp.Topic) {
+				c.violateGroup(x, tp, "generation %d assigns %s to %s, which subscribes to %v", e.Generation, tp, m.id, m.sub.topics)
+			}
+		}
+	}
+	for _, t := range l.wanted() {
+		c.complete(x, l, owner, t, e)
+	}
+}
+
+// wanted are the topics that a member subscribes to, sorted.
+func (l *life) wanted() (topics []string) {
+	for _, m := range l.members {
+		topics = append(topics, m.sub.topics...)
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
+}
+
+// complete looks for partitions of a topic that nobody got.
+func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicPartition]*member, topic string, e *event.Event) {
+	count, some := c.g.partitionsOf(topic), false
+	var none []kafka.TopicPartition
+	for n := range count {
+		tp := kafka.TopicPartition{Topic: topic, Partition: n}
+		switch {
+		case owner[tp] != nil:
+			some = true
+		case l.withheld(tp):
+			some = true
+		default:
+			none = append(none, tp)
+		}
+	}
+	switch {
+	case len(none) == 0:
+	case !some: // the leader does not know the topic yet
+		c.suspend(c.g.partition(none[0]), "the leader's metadata were older than a topic that its members subscribe to")
+	default:
+		c.violateGroup(x, none[0], "generation %d assigns %s to nobody", e.Generation, listed(none))
+	}
+}
+
+// partitionsOf is how many partitions a topic has, 0 if it was not created yet.
+func (g *ghost) partitionsOf(topic string) int32 {
+	for _, t := range g.topics {
+		if t.Name == topic {
+			return t.count
+		}
+	}
+	return 0
+}
+
+// withheld: a cooperative generation gives a partition that a member says to own to
+// nobody, so that it is revoked first.
+func (l *life) withheld(tp kafka.TopicPartition) bool {
+	return l.cooperative() && slices.ContainsFunc(l.members, func(m *member) bool { return slices.Contains(m.sub.owned, tp) })
+}

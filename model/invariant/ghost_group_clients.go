@@ -1,0 +1,233 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// groupClient is a consumer process as a member of a group.
+type groupClient struct {
+	actor      string
+	of         *group
+	member     string // its id, as it last said
+	generation int32
+	state      string // one of event.Member…
+	node       kafka.NodeID
+	// reset: generation or id were given up since it last joined. cooperative: it keeps
+	// partitions while it rebalances.
+	reset, cooperative bool
+	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
+	// carried out later. lostAt is when one was given up last, steadyAt when it last was in
+	// a generation, booted when its process began.
+	joinLost bool
+	lostAt   kafka.Nanos
+	steadyAt kafka.Nanos
+	ids      []string // the last ids, newest last
+	parts    []*clientPart
+	byTP     map[kafka.TopicPartition]*clientPart
+	sync     syncAnswer
+}
+
+// syncAnswer is the last assignment that a coordinator sent to a member.
+type syncAnswer struct {
+	member     string
+	generation int32
+	parts      []kafka.TopicPartition
+	unread     bool
+}
+
+// clientPart is what a client has to do with a partition, or had.
+type clientPart struct {
+	client *groupClient
+	tp     kafka.TopicPartition
+	owned  bool
+	// since and generation are those of when it was assigned, given when it was revoked.
+	since      kafka.Nanos
+	generation int32
+	given      int32
+	// position is the next offset to be returned, before the one ahead of the last jump;
+	// NoOffset = none.
+	position, before kafka.Offset
+	jump             jump
+	fetched          kafka.Offset // the committed offset that it began from
+	fetchedAt        kafka.Nanos
+	sent             [keptCommits]sentCommit // newest at sents-1
+	sents            int
+}
+
+// jump is the last move of a position back.
+type jump struct {
+	at       kafka.Nanos
+	from, to kafka.Offset
+	why      string
+}
+
+// sentCommit is a partition of an OffsetCommit request.
+type sentCommit struct {
+	offset     kafka.Offset
+	number     int64
+	member     string
+	generation int32
+	at         kafka.Nanos
+	owned      bool
+	lost       kafka.Nanos // the client's lostAt
+}
+
+// keptCommits bounds the commits that are remembered of a client and partition, keptIDs
+// the member ids of a client.
+const (
+	keptCommits = 8
+	keptIDs     = 4
+)
+
+func (g *ghost) client(e *event.Event) *groupClient {
+	gs := g.theGroups()
+	c := gs.byActor[e.Actor]
+	if c == nil {
+		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
+			lostAt: -1, byTP: map[kafka.TopicPartition]*clientPart{}}
+		gs.byActor[e.Actor] = c
+		gs.clients = append(gs.clients, c)
+	}
+	if e.Member != "" && e.Member != c.member {
+		gs.byMember[e.Member] = c
+		c.ids = append(c.ids, e.Member)
+		if len(c.ids) > keptIDs {
+			delete(gs.byMember, c.ids[0])
+			c.ids = slices.Delete(c.ids, 0, 1)
+		}
+	}
+	return c
+}
+
+// part finds or begins a client's part.
+func (c *groupClient) part(tp kafka.TopicPartition) *clientPart {
+	x := c.byTP[tp]
+	if x == nil {
+		x = &clientPart{client: c, tp: tp, generation: -1, given: -1, position: kafka.NoOffset, before: kafka.NoOffset, fetched: kafka.NoOffset}
+		c.byTP[tp] = x
+		c.parts = append(c.parts, x)
+	}
+	return x
+}
+
+// readerOf is the part of a group's member in the partition of a delivery or reset, nil
+// for other consumers.
+func (g *ghost) readerOf(e *event.Event) *clientPart {
+	if g.groups == nil {
+		return nil
+	}
+	if c := g.groups.byActor[e.Actor]; c != nil {
+		g.ch.groups.of, g.ch.groups.client = c.of, c
+		return c.part(e.TP)
+	}
+	return nil
+}
+
+// clientChanged follows a fact of a client.
+func (g *ghost) clientChanged(e *event.Event) {
+	c, x := g.ch.groups.client, g.ch.groups.part
+	if e.Kind != event.RecordDelivered && e.Kind != event.PositionReset {
+		c.member, c.generation = e.Member, e.Generation
+	}
+	switch e.Kind {
+	case event.CoordinatorFound:
+		c.node = e.Node
+	case event.CoordinatorLost:
+		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
+		c.joinLost = c.joinLost || c.state == event.MemberPreparing
+	case event.MemberChanged:
+		c.state, c.cooperative = e.Detail, e.Index == 1
+		switch {
+		case e.Flag:
+			c.reset, c.of.disturbed = true, e.Time
+		case e.Detail == event.MemberCompleting:
+			c.reset = false
+		case e.Detail == event.MemberStable:
+			c.steadyAt = e.Time
+		}
+	case event.PartitionAssigned:
+		c.own(x, e)
+	case event.PartitionRevoked, event.PartitionLost:
+		c.disown(x)
+		x.given = e.Generation
+	case event.CommittedFetched:
+		if e.Err == kafka.None {
+			x.fetched, x.fetchedAt = e.Offset, e.Time
+		}
+	case event.PositionReset:
+		x.jumped(e)
+	case event.RecordDelivered:
+		x.position = e.Last + 1
+	case event.CommitSent:
+		x.sent[x.sents%keptCommits] = sentCommit{e.Offset, e.First, e.Member, e.Generation, e.Time, x.owned, c.lostAt}
+		x.sents++
+	}
+}
+
+func (c *groupClient) own(x *clientPart, e *event.Event) {
+	if !x.owned {
+		x.owned = true
+		c.of.owners[x.tp] = append(c.of.owners[x.tp], x)
+	}
+	x.since, x.generation = e.Time, e.Generation
+	x.position, x.before, x.jump, x.fetched = kafka.NoOffset, kafka.NoOffset, jump{}, kafka.NoOffset
+}
+
+func (c *groupClient) disown(x *clientPart) {
+	if !x.owned {
+		return
+	}
+	x.owned = false
+	c.of.owners[x.tp] = slices.DeleteFunc(c.of.owners[x.tp], func(o *clientPart) bool { return o == x })
+}
+
+// jumped follows a PositionReset.
+func (x *clientPart) jumped(e *event.Event) {
+	if x.position != kafka.NoOffset && e.Base < x.position {
+		x.jump = jump{e.Time, x.position, e.Base, e.Text}
+	}
+	x.before, x.position = x.position, e.Base
+}
+
+// ended is the end of the client's process; the commits that it had sent may still be
+// carried out.
+func (c *groupClient) ended(at kafka.Nanos) {
+	for _, x := range c.parts {
+		c.disown(x)
+		x.position, x.before = kafka.NoOffset, kafka.NoOffset
+	}
+	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
+	c.reset, c.joinLost = true, false
+	c.lostAt, c.of.disturbed = at, at
+	c.sync = syncAnswer{}
+}
+
+// syncAnswered remembers what a member was told.
+func (g *ghost) syncAnswered(e *event.Event) {
+	c := g.groups.byMember[e.Member]
+	if c == nil || e.Err != kafka.None {
+		return
+	}
+	x := givenBy(e)
+	c.sync = syncAnswer{e.Member, e.Generation, x.parts, x.unread}
+}
+
+// commitOf finds the request that a published commit came with; nil if no client is known
+// to have sent it.
+func (g *ghost) commitOf(e *event.Event) (x *clientPart, s *sentCommit) {
+	c := g.groups.byMember[e.Member]
+	if c == nil {
+		return nil, nil
+	}
+	x = c.part(e.TP)
+	for i := range min(x.sents, keptCommits) {
+		s := &x.sent[(x.sents-1-i)%keptCommits]
+		if s.offset == e.Offset && s.member == e.Member && s.generation == e.Generation {
+			return x, s
+		}
+	}
+	return x, nil
+}

@@ -1,0 +1,94 @@
+package invariant
+
+import (
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// committed is what a group has committed for a partition: com(p) of groups 6.
+type committed struct {
+	tp    kafka.TopicPartition
+	known bool
+	// life is the coordinator that has this value, nil if none is known to have it.
+	life *life
+	// offset is the value, at the offset of its record in partition index of
+	// __consumer_offsets.
+	offset kafka.Offset
+	at     int64
+	index  int32
+	// since is from when on there is always some value, accepted and published are those
+	// of the newest commit.
+	since, accepted, published kafka.Nanos
+	// by is whose commit it was; nil for one that was loaded.
+	by     *groupClient
+	number int64
+	// values are the last ones, newest at count-1.
+	values [keptValues]pastValue
+	count  int
+}
+
+// pastValue is one that was published.
+type pastValue struct {
+	offset kafka.Offset
+	at     int64
+	when   kafka.Nanos
+}
+
+// keptValues bounds the values that are remembered of a partition.
+const keptValues = 16
+
+// committed finds or begins what the group committed for a partition.
+func (x *group) committed(tp kafka.TopicPartition) *committed {
+	c := x.comsBy[tp]
+	if c == nil {
+		c = &committed{tp: tp, offset: kafka.NoOffset, at: -1, index: -1}
+		x.comsBy[tp] = c
+		x.coms = append(x.coms, c)
+	}
+	return c
+}
+
+// offsetChanged follows a fact about a committed offset.
+func (x *group) offsetChanged(g *ghost, e *event.Event) {
+	c, l := g.ch.groups.com, g.ch.groups.life
+	c.index, x.index = e.Index, e.Index
+	switch e.Kind {
+	case event.OffsetRemoved:
+		if c.life == l || c.life == nil || l == x.newest() {
+			c.known, c.life, c.by = false, nil, nil
+		}
+		return
+	case event.OffsetCommitted:
+		if c.known && e.First <= c.at {
+			return // a deposed coordinator hears of what was replicated before
+		}
+		c.by, c.number = nil, 0
+		if part, sent := g.commitOf(e); sent != nil {
+			c.by, c.number = part.client, sent.number
+		}
+		c.accepted = e.Created
+	case event.OffsetLoaded:
+		if c.known && e.First == c.at {
+			c.life = l
+			return
+		}
+		c.by, c.number, c.accepted = nil, 0, e.Time
+	}
+	if !c.known {
+		c.since = e.Time
+	}
+	c.known, c.life, c.offset, c.at, c.published = true, l, e.Offset, e.First, e.Time
+	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time}
+	c.count++
+}
+
+// each visits the remembered values, newest first, until visit is false. It is true if
+// older ones were forgotten.
+func (c *committed) each(visit func(*pastValue) bool) (forgotten bool) {
+	for i := range min(c.count, keptValues) {
+		if !visit(&c.values[(c.count-1-i)%keptValues]) {
+			return false
+		}
+	}
+	return c.count > keptValues
+}

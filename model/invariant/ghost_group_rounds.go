@@ -1,0 +1,78 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/assignor"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// rounds counts the rebalances of a cooperative group that only follow on each other
+// (VI-26): no member came or went, lost its generation or its coordinator, and no topic
+// appeared.
+type rounds struct {
+	count  int
+	follow bool        // the rebalance under way was begun by members that give up or take
+	rested kafka.Nanos // when the group was last stable
+	topics int         // that the leader knew
+}
+
+// Why a rebalance begins that may only follow on another (group.reason…).
+const (
+	metadataText = "a member's metadata changed"
+	leaderText   = "the leader rejoins"
+)
+
+// moved follows a GroupChanged, before l has its new state.
+func (r *rounds) moved(x *group, l *life, e *event.Event) {
+	switch e.State {
+	case event.GroupPreparingRebalance:
+		r.follow = l.state == event.GroupStable && (e.Text == metadataText || e.Text == leaderText)
+	case event.GroupCompletingRebalance:
+		r.count++
+		if !r.follow || x.disturbed > r.rested {
+			r.count = 1
+		}
+	case event.GroupStable:
+		if n := l.topics(); n > r.topics {
+			r.topics, r.count = n, 1
+		}
+		r.rested = e.Time
+	}
+}
+
+// topics counts those that are assigned to somebody.
+func (l *life) topics() int {
+	var names []string
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if !slices.Contains(names, tp.Topic) {
+				names = append(names, tp.Topic)
+			}
+		}
+	}
+	return len(names)
+}
+
+// cooperative: all members keep partitions while they rebalance (CC-3).
+func (l *life) cooperative() bool {
+	for _, m := range l.members {
+		for _, name := range m.protocols {
+			if a, ok := assignor.ByName(name); !ok || !a.Cooperative() {
+				return false
+			}
+		}
+	}
+	return len(l.members) > 0
+}
+
+// uniform: all members subscribe to the same topics.
+func (l *life) uniform() bool {
+	for _, m := range l.members {
+		if !slices.Equal(m.sub.topics, l.members[0].sub.topics) {
+			return false
+		}
+	}
+	return true
+}
