@@ -179,7 +179,7 @@ func (g *GroupConsumer) deliver(out *step.Effects, x *buffered, b record.Batch) 
 	if e.Count == 0 {
 		return whole
 	}
-	if whole {
+	if e.Flag = !whole; whole {
 		e.Last = b.LastOffset()
 	}
 	out.Note(e)

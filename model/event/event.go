@@ -103,7 +103,8 @@ const (
 	// RecordDelivered: a consumer handed a batch to the application: TP, Base, Last
 	// (first and last delivered offset), CRC of the batch, Node = the broker that
 	// served it, Count = records, Producer and First as read from the first
-	// record's value (-1 if not ours), Created = send time read from it, Batch.
+	// record's value (-1 if not ours), Created = send time read from it, Batch. To a member
+	// of a group: Group, Member, Generation, Flag = a poll took only the batch's beginning.
 	RecordDelivered
 	PositionReset // a consumer's position jumped: TP, Offset = from, Base = to, Text = reason
 	MetadataSeen  // a client adopted newer metadata for TP: Leader, LeaderEpoch
@@ -171,7 +172,8 @@ type Event struct {
 	Generation int32
 	State      GroupState
 
-	// Batch is the batch of a BatchAppended or RecordDelivered, lent until the observers
-	// have seen the event: who keeps an event clears it.
+	// Batch is the batch of a BatchAppended or RecordDelivered, or what the facts about
+	// groups say, lent until the observers have seen the event: who keeps an event clears
+	// it.
 	Batch []byte
 }
