@@ -1,14 +1,18 @@
 package conformance
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/vfs"
 	"github.com/simkafka/simkafka/model/vfs/vfstest"
 	"github.com/simkafka/simkafka/sim/simdisk"
@@ -87,6 +91,10 @@ type crashState struct {
 	topic   goldenTopic
 	configs func(string) *log.Config
 	dir     string // for Kafka
+	// times: offsets are looked up for the timestamps from 1 to this one. untimed counts
+	// where they are not, since Kafka left a stale index (k.uncut) or a file's time decides.
+	times   kafka.TimestampMs
+	untimed int
 }
 
 // recover reports whether Kafka starts.
@@ -114,10 +122,68 @@ func (c *crashState) recover(t *testing.T, disk vfs.FS) bool {
 	c.k.loaded(m)
 	c.tasks(t, m, mem)
 	c.k.sameFiles(mem, false)
+	c.lookups(t, m, mem)
 	stopClean(t, m, 0)
 	c.k.do(0, "stop")
 	c.k.sameFiles(mem, false)
 	return true
+}
+
+// lookups compares what is found at each offset, and for each timestamp.
+func (c *crashState) lookups(t *testing.T, m *log.Manager, fs vfs.FS) {
+	t.Helper()
+	l := m.Get(tp(c.topic.Name))
+	var want []string
+	for o := l.LogStartOffset(); o < l.LogEndOffset(); o++ {
+		info, err := l.Read(o, 1, l.LogEndOffset(), true)
+		check(t, err)
+		if len(info.Records) == 0 {
+			want = append(want, "none")
+			continue
+		}
+		b := record.Batch(info.Records)
+		want = append(want, fmt.Sprint(b.BaseOffset(), ":", b.CRC()))
+	}
+	got := c.k.do(0, "reads", c.topic.Name, l.LogStartOffset(), l.LogEndOffset())
+	c.same(t, "fetches at each offset", got, want)
+	if len(c.k.stale(fs, tp(c.topic.Name))) > 0 || agesByFile(t, fs, c.topic.Name, l) {
+		c.untimed++
+		return
+	}
+	want = nil
+	for ts := kafka.TimestampMs(1); ts <= c.times; ts++ {
+		found, err := l.OffsetForTimestamp(ts, math.MaxInt64)
+		check(t, err)
+		want = append(want, fmt.Sprint(found.Offset))
+	}
+	got = c.k.do(0, "times", c.topic.Name, 1, c.times+1)
+	c.same(t, "lookups by time", got, want)
+}
+
+// agesByFile: a segment without an entry in its time index is as old as its file, by
+// another clock in Kafka.
+func agesByFile(t *testing.T, fs vfs.FS, topic string, l *log.Log) bool {
+	t.Helper()
+	return slices.ContainsFunc(l.Segments(), func(s log.Segment) bool {
+		name := fmt.Sprintf("data/%s-0/%020d.timeindex", topic, s.Base)
+		there, err := vfs.Exists(fs, name)
+		check(t, err)
+		return !there || len(bytes.Trim(read(t, fs, name), "\x00")) == 0
+	})
+}
+
+func (c *crashState) same(t *testing.T, what, got string, want []string) {
+	t.Helper()
+	if ours := strings.Join(want, " "); got != ours {
+		indexes, err := filepath.Glob(filepath.Join(c.dir, "*-0", "*index"))
+		check(t, err)
+		for _, name := range indexes {
+			b, err := os.ReadFile(name)
+			check(t, err)
+			t.Logf("%s: %s", filepath.Base(name), show(name, b))
+		}
+		t.Errorf("%s: %s:\nours  %s\nKafka %s\nafter\n%s", c.topic.Name, what, ours, got, c.k.story())
+	}
 }
 
 // tasks does what the load has left to the scheduler.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,15 +21,15 @@ const dumpTool = "kafka.tools.DumpLogSegments"
 // alarms are what DumpLogSegments says of a file that it does not like.
 var alarms = []string{"ismatch", "out of order", "invalid bytes", "isvalid: false", "orrupt", "Exception", "no such file"}
 
-// mustDump has Kafka's DumpLogSegments read every segment file below a data directory
-// that was closed cleanly: it must complain of nothing, and see the batches, records
-// and index entries that we see.
-func mustDump(t *testing.T, r release, data string) {
+// mustDump has Kafka's DumpLogSegments read every file of segments and producers below a
+// data directory that was closed cleanly: it must complain of nothing, and see the
+// batches, records, index entries, aborted transactions and producers that we see.
+func mustDump(t *testing.T, r release, data string) dumpCounts {
 	t.Helper()
-	mustDumpLive(t, r, data)
+	counts := mustDumpLive(t, r, data)
 	var indexes []string
-	for _, name := range segmentFiles(t, data) {
-		if info, err := os.Stat(name); err == nil && info.Size() > 0 && !strings.HasSuffix(name, ".log") {
+	for _, name := range filesWith(t, data, "index", "timeindex") {
+		if info, err := os.Stat(name); err == nil && info.Size() > 0 {
 			indexes = append(indexes, name)
 		}
 	}
@@ -36,14 +37,15 @@ func mustDump(t *testing.T, r release, data string) {
 	if passed := strings.Count(text, "passed sanity check."); passed != len(indexes) || passed == 0 {
 		t.Errorf("%d of %d indexes pass the sanity check:\n%s", passed, len(indexes), text)
 	}
+	return counts
 }
 
 // mustDumpLive is mustDump of a running broker's directory, where an active index is
 // longer than its entries, which no sanity check accepts. Of one without entries the
 // tool takes the first zeros for an entry.
-func mustDumpLive(t *testing.T, r release, data string) {
+func mustDumpLive(t *testing.T, r release, data string) (counts dumpCounts) {
 	t.Helper()
-	files := slices.DeleteFunc(segmentFiles(t, data), func(name string) bool {
+	files := slices.DeleteFunc(filesWith(t, data, "log", "index", "timeindex", "txnindex", "snapshot"), func(name string) bool {
 		b, err := os.ReadFile(name)
 		check(t, err)
 		return !strings.HasSuffix(name, ".log") && len(bytes.Trim(b, "\x00")) == 0
@@ -56,16 +58,37 @@ func mustDumpLive(t *testing.T, r release, data string) {
 	}
 	seen := dumped(text)
 	for _, name := range files {
-		if want := asDumped(t, name); !slices.Equal(seen[name], want) {
+		want := asDumped(t, name)
+		if !slices.Equal(seen[name], want) {
 			t.Errorf("%s: Kafka sees\n%s\nwe see\n%s", name, strings.Join(seen[name], "\n"), strings.Join(want, "\n"))
 		}
+		counts.add(name, len(want))
+	}
+	return counts
+}
+
+// dumpCounts are what a dump has told of.
+type dumpCounts struct{ Files, Aborted, Producers int }
+
+func (c *dumpCounts) add(file string, lines int) {
+	c.Files++
+	switch filepath.Ext(file) {
+	case ".txnindex":
+		c.Aborted += lines
+	case ".snapshot":
+		c.Producers += lines
 	}
 }
 
-func segmentFiles(t *testing.T, data string) []string {
+func (c *dumpCounts) sum(o dumpCounts) {
+	c.Files, c.Aborted, c.Producers = c.Files+o.Files, c.Aborted+o.Aborted, c.Producers+o.Producers
+}
+
+// filesWith are the files of all partitions with one of the suffixes.
+func filesWith(t *testing.T, data string, suffixes ...string) []string {
 	t.Helper()
 	var out []string
-	for _, suffix := range []string{"log", "index", "timeindex"} {
+	for _, suffix := range suffixes {
 		files, err := filepath.Glob(filepath.Join(data, "*-0", "*."+suffix))
 		check(t, err)
 		out = append(out, files...)
@@ -83,8 +106,9 @@ func runDump(t *testing.T, r release, args ...string) string {
 	return string(out)
 }
 
-// dumped splits a dump by file into the lines that tell a batch, a record or an index
-// entry. Keys and values, which may be any bytes, are cut off.
+// dumped splits a dump by file into the lines that tell a batch, a record, an index
+// entry, an aborted transaction or a producer. Keys and values, which may be any bytes,
+// are cut off.
 func dumped(text string) map[string][]string {
 	out := make(map[string][]string)
 	file := ""
@@ -93,7 +117,7 @@ func dumped(text string) map[string][]string {
 			file = name
 			continue
 		}
-		for _, prefix := range []string{"baseOffset: ", "| offset: ", "offset: ", "timestamp: "} {
+		for _, prefix := range []string{"baseOffset: ", "| offset: ", "offset: ", "timestamp: ", "version: ", "producerId: "} {
 			if strings.HasPrefix(line, prefix) {
 				if at := strings.Index(line, "headerKeys: ["); at >= 0 {
 					line = line[:at+strings.IndexByte(line[at:], ']')+1]
@@ -113,6 +137,12 @@ func asDumped(t *testing.T, path string) []string {
 	}
 	b, err := os.ReadFile(path)
 	check(t, err)
+	switch filepath.Ext(path) {
+	case ".txnindex":
+		return abortedAsDumped(b)
+	case ".snapshot":
+		return producersAsDumped(t, path, b)
+	}
 	base, err := strconv.ParseInt(strings.SplitN(filepath.Base(path), ".", 2)[0], 10, 64)
 	check(t, err)
 	width := 8
@@ -173,4 +203,52 @@ func recordAsDumped(b record.Batch, rec record.Record) string {
 	}
 	return fmt.Sprintf("| offset: %d %s: %d keySize: %d valueSize: %d sequence: %d headerKeys: [%s]",
 		rec.Offset, b.TimestampType(), rec.Timestamp, size(rec.Key), size(rec.Value), rec.Sequence, keys)
+}
+
+// abortedAsDumped are the whole entries of a transaction index (storage 4.1).
+func abortedAsDumped(b []byte) (out []string) {
+	const entry = 34
+	for e := range slices.Chunk(b[:len(b)/entry*entry], entry) {
+		field := func(at int) int64 { return int64(binary.BigEndian.Uint64(e[at:])) }
+		out = append(out, fmt.Sprintf("version: %d producerId: %d firstOffset: %d lastOffset: %d lastStableOffset: %d",
+			e[0], field(2), field(10), field(18), field(26)))
+	}
+	return out
+}
+
+// producersAsDumped are the entries of a producer snapshot (storage 4.5). A producer
+// without a batch has no offsets.
+func producersAsDumped(t *testing.T, path string, b []byte) (out []string) {
+	t.Helper()
+	if !validSnapshot(b) {
+		t.Fatalf("%s is no producer snapshot: %x", path, b)
+	}
+	for e := range slices.Chunk(b[snapshotHead:], producerEntry) {
+		number := func(at int) int64 { return int64(binary.BigEndian.Uint64(e[at:])) }
+		small := func(at int) int32 { return int32(binary.BigEndian.Uint32(e[at:])) }
+		line := fmt.Sprintf("producerId: %d producerEpoch: %d coordinatorEpoch: %d currentTxnFirstOffset: %s lastTimestamp: %d ",
+			number(0), int16(binary.BigEndian.Uint16(e[8:])), small(34), optionalLong(number(38)), number(26))
+		if last, lastSequence, delta := number(14), small(10), small(22); last >= 0 {
+			line += fmt.Sprintf("firstSequence: %d lastSequence: %d lastOffset: %d offsetDelta: %d timestamp: %d",
+				sequenceBefore(lastSequence, delta), lastSequence, last, delta, number(26))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// optionalLong is how Java prints an offset that may be none.
+func optionalLong(n int64) string {
+	if n < 0 {
+		return "OptionalLong.empty"
+	}
+	return fmt.Sprintf("OptionalLong[%d]", n)
+}
+
+// sequenceBefore goes back in the sequence numbers, which wrap to 0 after the largest.
+func sequenceBefore(last, by int32) int32 {
+	if last >= by {
+		return last - by
+	}
+	return math.MaxInt32 - (by - last) + 1
 }

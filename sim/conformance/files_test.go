@@ -209,11 +209,19 @@ func (g goldenTopic) logConfig(t testing.TB) *log.Config {
 			c.FlushMessages = number
 		case "preallocate":
 			c.Preallocate, err = value == "true", nil
+		case "max.message.bytes":
+			c.MaxMessageBytes = int32(number)
+		case "message.timestamp.before.max.ms":
+			c.TimestampBeforeMaxMs = number
+		case "message.timestamp.after.max.ms":
+			c.TimestampAfterMaxMs = number
 		case "message.timestamp.type":
-			c.TimestampType, err = record.LogAppendTime, nil
+			if err = nil; value == "LogAppendTime" {
+				c.TimestampType = record.LogAppendTime
+			}
 		case "compression.type":
 			var ok bool
-			c.Codec, ok = record.ParseCodec(value)
+			c.Codec, ok = record.ParseCodec(strings.Replace(value, "uncompressed", "none", 1))
 			c.KeepCodec, err = false, nil
 			if !ok {
 				t.Fatalf("codec %q", value)

@@ -33,6 +33,8 @@ type history struct {
 	values   int
 	// kafka lives the same life, op by op, unless it is nil.
 	kafka *kafkaLogs
+	// packed: batches of compacted topics are compressed, too.
+	packed bool
 }
 
 // randomTopics draws n topics with small segments.
@@ -326,7 +328,7 @@ func (h *history) replicate(topic string, l *log.Log) {
 // build fills the builder with one to four records.
 func (h *history) build(topic string, o record.BatchOptions) {
 	o.Codec = record.Codec(h.rand.IntN(5))
-	if h.configs(topic).Compact {
+	if h.configs(topic).Compact && !h.packed {
 		o.Codec = record.None // the cleaner writes batches anew, with the codecs of its language
 	}
 	h.builder.Reset(o)

@@ -209,14 +209,16 @@ func (k *kafkaLogs) sameFiles(fs vfs.FS, behind bool) {
 }
 
 // unused are the index files of an empty active segment: each is made when somebody
-// looks at it, and holds nothing.
+// looks at it, and holds nothing; and a piece of an epoch file, which a start of Kafka
+// writes anew even if it has not changed.
 func (k *kafkaLogs) unused(p kafka.TopicPartition) []string {
 	segments := k.ours.Get(p).Segments()
 	last := segments[len(segments)-1]
+	piece := "leader-epoch-checkpoint.tmp"
 	if last.Size > 0 {
-		return nil
+		return []string{piece}
 	}
-	return []string{fmt.Sprintf("%020d.index", last.Base), fmt.Sprintf("%020d.timeindex", last.Base)}
+	return []string{piece, fmt.Sprintf("%020d.index", last.Base), fmt.Sprintf("%020d.timeindex", last.Base)}
 }
 
 // stale are the indexes that differ from Kafka's by zeros at their end alone, if uncut.
@@ -232,7 +234,7 @@ func (k *kafkaLogs) stale(fs vfs.FS, p kafka.TopicPartition) (names []string) {
 				continue
 			}
 			ours := read(k.t, fs, "data/"+p.String()+"/"+name)
-			if bytes.Equal(bytes.TrimRight(ours, "\x00"), bytes.TrimRight(theirs, "\x00")) {
+			if !bytes.Equal(ours, theirs) && bytes.Equal(bytes.TrimRight(ours, "\x00"), bytes.TrimRight(theirs, "\x00")) {
 				names = append(names, name)
 			}
 		}

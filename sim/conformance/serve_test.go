@@ -361,6 +361,10 @@ func TestKafkaDumpsOurLogs(t *testing.T) {
 		stopClean(t, h.manager, 0)
 		dir := t.TempDir()
 		copyOut(t, h.disk, "data", dir)
-		mustDump(t, r, dir)
+		seen := mustDump(t, r, dir)
+		t.Logf("Kafka %s: %+v", r.version, seen)
+		if seen.Aborted < 10 || seen.Producers < 100 {
+			t.Error("that is too little")
+		}
 	})
 }

@@ -47,7 +47,8 @@ func TestKafkaDumpsASimulatedCluster(t *testing.T) {
 		for b := kafka.NodeID(1); b <= simulatedBrokers; b++ {
 			dir := t.TempDir()
 			copyOut(t, c.Disk(b), "data", dir)
-			mustDumpLive(t, r, dir)
+			seen := mustDumpLive(t, r, dir)
+			t.Logf("Kafka %s, broker %d: %+v", r.version, b, seen)
 		}
 	})
 }

@@ -35,6 +35,9 @@ public interface KafkaLogs {
     /** What a fetch from offset on gets, at least one batch: a piece of a file. */
     Records read(String topic, long offset, int maxBytes) throws Exception;
 
+    /** The offset of the first record at or after the timestamp, -1 if there is none. */
+    long offsetForTimestamp(String topic, long timestamp) throws Exception;
+
     /** Syncs all of the log. */
     void flush(String topic) throws Exception;
 

@@ -8,13 +8,18 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Properties;
+import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.RecordBatch;
+import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.RecordValidationException;
 
 /**
  * Kafka's own log classes, scripted over standard input like the Driver: a command a
@@ -81,6 +86,12 @@ public final class Logs {
             case "starts":
                 logs.writeStarts();
                 return "";
+            case "reads": // topic, offset, end: of a fetch at each offset the batch and its checksum
+                return reads(w[1], Long.parseLong(w[2]), Long.parseLong(w[3]));
+            case "times": // topic, timestamp, end: the offset found for each timestamp
+                return times(w[1], Long.parseLong(w[2]), Long.parseLong(w[3]));
+            case "produce": // topic, epoch, records in base 64: as a produce request
+                return produce(w[1], Integer.parseInt(w[2]), w.length > 3 ? w[3] : "");
             case "clean": // bytes of the offset map, of a read
                 return logs.clean(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
             case "stop":
@@ -105,6 +116,49 @@ public final class Logs {
             tasks.shutdown();
             throw e;
         }
+    }
+
+    /** "ok", the first offset and the stored batch; or the error code and the indexes of the refused records. */
+    private String produce(String topic, int epoch, String base64) throws Exception {
+        long first;
+        try {
+            MemoryRecords records = records(base64);
+            ProduceRequest.validateRecords((short) 9, records);
+            first = logs.append(topic, records, epoch, AppendOrigin.CLIENT);
+        } catch (RecordValidationException e) {
+            StringJoiner out = new StringJoiner(" ");
+            out.add(Errors.forException(e.invalidException()).name());
+            e.recordErrors().forEach(r -> out.add(String.valueOf(r.batchIndex)));
+            return out.toString();
+        } catch (Throwable e) {
+            return Errors.forException(e).name() + " | " + e.toString().replace('\n', ' ');
+        }
+        RecordBatch batch = logs.read(topic, first, 1).batches().iterator().next();
+        ByteBuffer bytes = ByteBuffer.allocate(batch.sizeInBytes());
+        batch.writeTo(bytes);
+        return "ok " + first + " " + Base64.getEncoder().encodeToString(bytes.array());
+    }
+
+    private String reads(String topic, long from, long end) throws Exception {
+        StringJoiner out = new StringJoiner(" ");
+        for (long offset = from; offset < end; offset++) {
+            var batches = logs.read(topic, offset, 1).batches().iterator();
+            if (!batches.hasNext()) {
+                out.add("none");
+                continue;
+            }
+            RecordBatch batch = batches.next();
+            out.add(batch.baseOffset() + ":" + batch.checksum());
+        }
+        return out.toString();
+    }
+
+    private String times(String topic, long from, long end) throws Exception {
+        StringJoiner out = new StringJoiner(" ");
+        for (long timestamp = from; timestamp < end; timestamp++) {
+            out.add(String.valueOf(logs.offsetForTimestamp(topic, timestamp)));
+        }
+        return out.toString();
     }
 
     /** The commands that change one log; the answer is its state. */

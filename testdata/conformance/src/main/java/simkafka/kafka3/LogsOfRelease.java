@@ -134,6 +134,12 @@ public final class LogsOfRelease implements KafkaLogs {
     }
 
     @Override
+    public long offsetForTimestamp(String topic, long timestamp) {
+        var found = log(topic).fetchOffsetByTimestamp(timestamp, Option.empty());
+        return found.isEmpty() ? -1 : found.get().offset;
+    }
+
+    @Override
     public void flush(String topic) {
         log(topic).flush(true);
     }
