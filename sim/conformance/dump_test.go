@@ -80,10 +80,6 @@ func (c *dumpCounts) add(file string, lines int) {
 	}
 }
 
-func (c *dumpCounts) sum(o dumpCounts) {
-	c.Files, c.Aborted, c.Producers = c.Files+o.Files, c.Aborted+o.Aborted, c.Producers+o.Producers
-}
-
 // filesWith are the files of all partitions with one of the suffixes.
 func filesWith(t *testing.T, data string, suffixes ...string) []string {
 	t.Helper()
