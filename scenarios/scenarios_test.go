@@ -271,3 +271,38 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// in puts a consumer entry into the good scenario.
+func in(entry string) string {
+	return strings.Replace(good, "{name: c, topics: [orders]}", entry, 1)
+}
+
+func TestConsumersMayHaveAGroup(t *testing.T) {
+	s := mustLoad(t, in("{name: c, count: 2, topics: [orders], group: g, processing: 5ms, commit: sync, config: {max.poll.records: 10}}"))
+	c := s.Consumers[0]
+	if c.Group != "g" || c.Processing != 5_000_000 || c.Commit != "sync" || len(s.Warnings) > 0 {
+		t.Errorf("%+v, warnings %v", c, s.Warnings)
+	}
+	again := mustLoad(t, s.YAML())
+	if fmt.Sprintf("%+v", again.Consumers) != fmt.Sprintf("%+v", s.Consumers) {
+		t.Errorf("printed %+v, loaded %+v", s.Consumers, again.Consumers)
+	}
+}
+
+func TestWhatOnlyMembersDoNeedsAGroup(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{name: c, topics: [orders], processing: 5ms}":                                            "give the consumer a group",
+		"{name: c, topics: [orders], commit: sync}":                                               "give the consumer a group",
+		"{name: c, topics: [orders], group: g, commit: sometimes}":                                "it is one of auto, sync, async, before",
+		"{name: c, topics: [orders], group: g, commit: sync, config: {enable.auto.commit: true}}": "enable.auto.commit off",
+		"{name: c, topics: [orders], group: g, config: {partition.assignment.strategy: rang}}":    "is not one of range",
+	} {
+		if _, err := load(in(entry)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", entry, err)
+		}
+	}
+	s := mustLoad(t, in("{name: c, topics: [orders], config: {session.timeout.ms: 7000}}"))
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no effect without a group") {
+		t.Errorf("warnings %v", s.Warnings)
+	}
+}

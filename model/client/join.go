@@ -234,8 +234,14 @@ func (g *GroupConsumer) partitionCounts() []int {
 
 // checkCounts: a leader whose topics have changed since it assigned rebalances (CC-2).
 func (g *GroupConsumer) checkCounts() {
-	if g.member.leader && g.member.state == stable && !slices.Equal(g.member.counts, g.partitionCounts()) {
-		g.requestRejoin()
+	if !g.member.leader || g.member.state != stable {
+		return
+	}
+	for i := range g.topics {
+		if len(g.topics[i].info.partitions) != g.member.counts[i] {
+			g.requestRejoin()
+			return
+		}
 	}
 }
 

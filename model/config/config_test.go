@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -148,6 +149,31 @@ func TestDeliveryTimeoutCoversLingerAndRequest(t *testing.T) {
 }
 
 // The forms of java.util.Properties.
+func TestAssignorsAreTakenByNameOrClass(t *testing.T) {
+	p, _ := ProfileByName("zk-3.9")
+	for value, want := range map[string]string{
+		"sticky": "[sticky]",
+		"org.apache.kafka.clients.consumer.RangeAssignor, cooperative-sticky": "[range cooperative-sticky]",
+	} {
+		c, errs := NewConsumer(p, []Setting{{Key: "partition.assignment.strategy", Value: value}})
+		if len(errs) > 0 || fmt.Sprint(c.Assignors) != want {
+			t.Errorf("%s: %v, %v", value, c.Assignors, errs)
+		}
+	}
+	for _, value := range []string{"", "range,", "range,range", "rang", "com.example.Mine"} {
+		if _, errs := NewConsumer(p, []Setting{{Key: "partition.assignment.strategy", Value: value}}); len(errs) == 0 {
+			t.Errorf("%q is taken", value)
+		}
+	}
+}
+
+func TestHeartbeatsComeWithinASession(t *testing.T) {
+	p, _ := ProfileByName("zk-3.9")
+	if _, errs := NewConsumer(p, []Setting{{Key: "session.timeout.ms", Value: "3000"}}); len(errs) != 1 {
+		t.Errorf("%v", errs)
+	}
+}
+
 func TestPropertiesFollowJava(t *testing.T) {
 	text := "# comment\n! another\n\n a=1\nb : 2\nc 3\nlog.dirs=/tmp/x\\\n   ,/tmp/y\nd\\=e=f\nu=\\u0041\\t\nempty\nurl=a\\:b\r\n"
 	got, errs := ParseProperties(text)
