@@ -56,8 +56,16 @@ func (g *GroupConsumer) enter(out *step.Effects, s memberState, why string) {
 		return
 	}
 	g.member.state = s
+	g.noteState(out, why)
+}
+
+func (g *GroupConsumer) noteState(out *step.Effects, why string) *event.Event {
 	e := g.note(out, event.MemberChanged)
-	e.Detail, e.Text = s.String(), why
+	e.Detail, e.Text = g.member.state.String(), why
+	if g.cooperative() {
+		e.Index = 1
+	}
+	return e
 }
 
 // requestRejoin makes the next poll join.
@@ -72,8 +80,7 @@ func (g *GroupConsumer) resetMember(out *step.Effects, why string, withID bool) 
 		m.id = ""
 	}
 	m.rejoin, m.needsPrepare = true, true
-	e := g.note(out, event.MemberChanged)
-	e.Detail, e.Text, e.Flag = unjoined.String(), why, true
+	g.noteState(out, why).Flag = true
 }
 
 // wasReset: there is no membership that owning partitions could rest on.

@@ -14,24 +14,28 @@ const (
 	// leader, Detail = the protocol that was voted for, Text = reason.
 	GroupChanged
 	// MemberJoined: TP, Member, Generation (of the group), Detail = group instance id,
-	// Text = one of the Join… words.
+	// Text = one of the Join… words; of a loaded one also CRC and Size of its assignment
+	// and Batch = its subscription.
 	MemberJoined
 	// MemberRemoved: TP, Member, Generation, Detail = group instance id, Text = one of
 	// the Gone… words.
 	MemberRemoved
 	// JoinAnswered: a JoinGroup request was answered: TP, Member, Generation, Err, Detail =
-	// protocol, Flag = it is the leader, Count = members told.
+	// protocol, Flag = it is the leader, Count = members told; with Err none also Text = the
+	// protocols that the member supports, by commas, Batch = its metadata for the one that
+	// was voted for.
 	JoinAnswered
-	// SyncAnswered: TP, Member, Generation, Err, CRC and Size of the assignment.
+	// SyncAnswered: TP, Member, Generation, Err, CRC and Size of the assignment, Batch = it.
 	SyncAnswered
 	// AssignmentStored: the leader's assignment was persisted: TP, Member = whose part,
-	// Generation, CRC and Size of it.
+	// Generation, CRC and Size of it, Batch = it, First = offset of its record in
+	// __consumer_offsets.
 	AssignmentStored
 
 	// OffsetCommitted: a commit was published: TP = of which partition, Offset, Base = the
 	// one before (-1 = none), First = offset of its batch in __consumer_offsets, Index =
-	// partition there, Member and Generation as the request gave them, Created = when the
-	// request was accepted.
+	// partition there, Member, Generation and Detail = group instance id as the request gave
+	// them, Created = when the request was accepted.
 	OffsetCommitted
 	// OffsetLoaded: a committed offset came with the log: TP = of which partition, Offset,
 	// First, Index as above.

@@ -9,7 +9,8 @@ const (
 	CoordinatorFound       // Node = the broker
 	CoordinatorLost        // Node, Text = why
 	// MemberChanged: the member's state changed: Detail = one of the Member… words,
-	// Text = why, Flag = generation or id were reset.
+	// Text = why, Flag = generation or id were reset, Index = 1 for a member that keeps
+	// partitions while it rebalances.
 	MemberChanged
 	// PartitionAssigned, PartitionRevoked, PartitionLost: the application was told, TP;
 	// Offset of the latter two = the position that it had (-1 = none). Between the first

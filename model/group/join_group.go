@@ -327,6 +327,9 @@ func (c *Coordinator) replyJoin(out *step.Effects, g *Group, to waiting, r *join
 	if r.current {
 		e.Detail = g.protocol
 	}
+	if m := g.byID[r.member]; m != nil && r.code == kafka.None {
+		e.Text, e.Batch = m.supports(), m.metadata(g.protocol)
+	}
 }
 
 func pointerTo(s string) *string { return &s }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"errors"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -328,7 +329,8 @@ func (c *Coordinator) restore(g *Group, r *Metadata) {
 func (c *Coordinator) installed(in *step.Input, out *step.Effects, g *Group) {
 	c.noteGroup(out, g, "loaded")
 	for _, m := range g.members {
-		c.noteMember(out, event.MemberJoined, g, m, event.JoinLoaded)
+		e := c.noteMember(out, event.MemberJoined, g, m, event.JoinLoaded)
+		e.Batch, e.CRC, e.Size = m.metadata(g.protocol), crc32.ChecksumIEEE(m.assignment), int32(len(m.assignment))
 	}
 	for _, e := range g.offsets.list {
 		f := c.fact(out, event.OffsetLoaded, g)

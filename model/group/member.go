@@ -2,6 +2,7 @@ package group
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -74,6 +75,15 @@ func (m *Member) metadata(protocol string) []byte {
 	panic("group: member " + m.id + " does not support " + protocol)
 }
 
+// supports lists the names of its protocols, by commas.
+func (m *Member) supports() string {
+	names := make([]string, len(m.protocols))
+	for i := range m.protocols {
+		names[i] = m.protocols[i].Name
+	}
+	return strings.Join(names, ",")
+}
+
 // matches: it would bring nothing new.
 func (m *Member) matches(protocols []Protocol) bool {
 	if len(protocols) != len(m.protocols) {
@@ -110,7 +120,8 @@ func (c *Coordinator) answerSync(out *step.Effects, g *Group, m *Member, code ka
 }
 
 // noteMember notes that a member came or went.
-func (c *Coordinator) noteMember(out *step.Effects, kind event.Kind, g *Group, m *Member, how string) {
+func (c *Coordinator) noteMember(out *step.Effects, kind event.Kind, g *Group, m *Member, how string) *event.Event {
 	e := c.fact(out, kind, g)
 	e.Member, e.Generation, e.Detail, e.Text = m.id, g.generation, m.instance, how
+	return e
 }

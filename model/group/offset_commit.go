@@ -198,6 +198,9 @@ func (c *Coordinator) noteOffset(out *step.Effects, op *commit, s *stagedOffset,
 	e.TP, e.Index = s.tp, op.group.partition
 	e.Offset, e.Base, e.First, e.Created = s.value.Offset, was, int64(base), op.accepted
 	e.Member, e.Generation = op.req.MemberID, op.req.Generation
+	if op.req.InstanceID != nil {
+		e.Detail = *op.req.InstanceID
+	}
 }
 
 // settle gives every partition without an error of its own that code.

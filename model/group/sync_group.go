@@ -84,7 +84,7 @@ func (c *Coordinator) assign(in *step.Input, g *Group, req *kmsg.SyncGroupReques
 		list[i] = given[m.id]
 	}
 	generation := g.generation
-	c.storeGroup(in, g, list, func(in *step.Input, out *step.Effects, code kafka.ErrorCode, _ kafka.Offset) {
+	c.storeGroup(in, g, list, func(in *step.Input, out *step.Effects, code kafka.ErrorCode, base kafka.Offset) {
 		if g.state != CompletingRebalance || g.generation != generation {
 			return // the rebalance that has begun answers the members
 		}
@@ -95,7 +95,7 @@ func (c *Coordinator) assign(in *step.Input, g *Group, req *kmsg.SyncGroupReques
 		}
 		for i, m := range members {
 			m.assignment = list[i]
-			c.noteAssignment(out, event.AssignmentStored, g, m.id, m.assignment)
+			c.noteAssignment(out, event.AssignmentStored, g, m.id, m.assignment).First = int64(base)
 		}
 		c.tellSyncs(in, out, g, kafka.None)
 		c.move(in, out, g, Stable, "the leader's assignment is persisted")
@@ -120,6 +120,6 @@ func (c *Coordinator) replySync(out *step.Effects, g *Group, to waiting, member 
 func (c *Coordinator) noteAssignment(out *step.Effects, kind event.Kind, g *Group, member string, assignment []byte) *event.Event {
 	e := c.fact(out, kind, g)
 	e.Member, e.Generation = member, g.generation
-	e.CRC, e.Size = crc32.ChecksumIEEE(assignment), int32(len(assignment))
+	e.CRC, e.Size, e.Batch = crc32.ChecksumIEEE(assignment), int32(len(assignment)), assignment
 	return e
 }

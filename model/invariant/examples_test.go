@@ -32,7 +32,7 @@ func TestEveryInvariantFailsAndHoldsOnItsExamples(t *testing.T) {
 					}
 				case "holds":
 					if state.State != "held" || len(r.Violations) > 0 {
-						t.Errorf("%s: everything must hold; it is %s, with %d violations", d.Pos, state.State, len(r.Violations))
+						t.Errorf("%s: everything must hold:\n%s", d.Pos, printResult(r, info.Name))
 					}
 				case "excused":
 					if state.State != "suspended" {

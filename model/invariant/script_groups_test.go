@@ -21,7 +21,9 @@ func (x *script) form(l *fields) {
 	if l.has("cooperative") {
 		protocol, index = "cooperative-sticky", " index=1"
 	}
-	x.line("topic-created count=" + l.text("partitions", "2"))
+	if !l.has("bare") {
+		x.line("topic-created count=2")
+	}
 	for _, m := range []string{"a", "b"} {
 		x.line("coordinator-found actor=c" + m + " gen=-1 node=1")
 		x.line("member-changed actor=c" + m + " gen=-1 detail=preparing" + index)
