@@ -172,7 +172,8 @@ func (p *partition) emptied(r *replica, start kafka.Offset) {
 	}
 }
 
-// prune forgets single batches that no replica can be read for any more.
+// prune forgets single batches that no replica can be read for any more. A chunk that is
+// not full may grow as long as a log can end with it.
 func (p *partition) prune() {
 	if len(p.chunks) == 0 {
 		return
@@ -185,7 +186,7 @@ func (p *partition) prune() {
 	for n < len(p.chunks) {
 		ref := p.chunks[n]
 		c := &ref.b.chunks[ref.n]
-		if c.end > low || len(c.entries) < chunkSize {
+		if c.end > low || c.end == low && len(c.entries) < chunkSize {
 			break
 		}
 		c.forget()
