@@ -12,11 +12,15 @@ type Mutation struct {
 	Key    string
 	Words  string // what goes wrong
 	Switch string // the file with the one Has
-	// Invariant is the one that is violated first in the mutation's scenario; "" if
-	// another rule hides the mutation, which Why then names.
+	// Invariant is one that the mutation violates, together with the switches of With.
+	// It is "" where rules that are no switches hide the mutation, as Why says.
 	Invariant string
+	With      []ID
 	Why       string
 }
+
+// On is the set that shows the mutation.
+func (m *Mutation) On() Set { return Of(append(slices.Clone(m.With), m.ID)...) }
 
 // firstMutation is beyond all bugs.
 const firstMutation ID = 64
@@ -43,23 +47,23 @@ var mutations = [endMutations - firstMutation]Mutation{
 	{ID: HWAsMedian, Key: "mutation/hw-median", Words: "the high watermark is the median of the replicas' log end offsets",
 		Switch: "model/replica/mutation.go", Invariant: "high-watermark-safe"},
 	{ID: JoinIneligible, Key: "mutation/join-ineligible", Words: "a leader proposes a replica for the ISR whose broker is not registered",
-		Switch: "model/replica/isr.go", Why: "the controller refuses such a set"},
+		Switch: "model/replica/isr.go", Why: "the controller refuses such a set (KIP-841)"},
 	{ID: AnyLeaderEpoch, Key: "mutation/any-leader-epoch", Words: "a broker takes a LeaderAndIsr with an equal or older leader epoch",
-		Switch: "model/replica/roles.go", Invariant: "single-leader-per-epoch"},
+		Switch: "model/replica/roles.go", Why: "requests of one controller keep their order, those of an older one are refused by its epoch, and an older partition epoch by the partition"},
 	{ID: EpochsKeptBehindCut, Key: "mutation/epochs-kept", Words: "a truncation does not cut the list of leader epochs",
-		Switch: "model/log/truncate.go", Invariant: "converges-after-heal"},
+		Switch: "model/log/truncate.go", Invariant: "converges-after-heal", With: []ID{EpochsKeptAtLogEnd}},
 	{ID: StateWrittenBlindly, Key: "mutation/blind-writes", Words: "a controller writes a partition's state whatever version it has",
 		Switch: "model/zkcontroller/zk.go", Why: "the check of the controller epoch in the same transaction refuses all but the one controller"},
 	{ID: AlterByAnyEpoch, Key: "mutation/alter-any-broker-epoch", Words: "the controller takes an AlterPartition of an earlier life of the broker",
-		Switch: "model/zkcontroller/alter_partition.go", Why: "the leader epoch and the partition epoch have grown meanwhile"},
+		Switch: "model/zkcontroller/alter_partition.go", Why: "the leader epoch has grown when the broker comes back"},
 	{ID: AlterAnyVersion, Key: "mutation/alter-any-version", Words: "the controller takes an AlterPartition for an older partition epoch",
-		Switch: "model/zkcontroller/alter_partition.go", Invariant: "maximal-isr-covers"},
+		Switch: "model/zkcontroller/alter_partition.go", Why: "a leader has one change on its way, and the controller raises the leader epoch with each of its own"},
 	{ID: UncleanKeepsISR, Key: "mutation/unclean-keeps-isr", Words: "an unclean election leaves the ISR as it was, with the leader added",
 		Switch: "model/zkcontroller/election.go", Invariant: "metadata-valid"},
 	{ID: FetchAnyEpoch, Key: "mutation/fetch-any-epoch", Words: "a leader does not compare the leader epoch of a fetch with its own",
 		Switch: "model/replica/fetch.go", Invariant: "log-matching"},
 	{ID: EpochOnFirstWrite, Key: "mutation/epoch-on-first-write", Words: "a leader enters its epoch with its first write, not as it takes office (KAFKA-7415)",
-		Switch: "model/replica/roles.go", Why: "a leader that is asked for a newer epoch than it knows refuses the fetch, until it has written (R-07)"},
+		Switch: "model/replica/roles.go", Why: "a leader that is asked for a newer epoch than it knows refuses the fetch until it has written (R-07)"},
 }
 
 // Mutations lists them.

@@ -52,7 +52,7 @@ func TestASetHasItsMembers(t *testing.T) {
 // A mutation is found by its key, printed by it, and in no list of bugs.
 func TestMutationsAreNoBugs(t *testing.T) {
 	for i, m := range Mutations() {
-		if m.ID != firstMutation+ID(i) || m.Key == "" || m.Words == "" || m.Switch == "" || (m.Invariant == "") == (m.Why == "") {
+		if m.ID != firstMutation+ID(i) || m.Key == "" || m.Words == "" || m.Switch == "" || (m.Invariant == "") == (m.Why == "") || len(m.With) > 0 && m.Invariant == "" {
 			t.Errorf("row %d: %+v", i, m)
 		}
 		if id, ok := ParseSwitch(m.Key); !ok || id != m.ID {

@@ -147,7 +147,7 @@ func (p *probes) observe(e *event.Event) {
 	case event.OffsetAnswered:
 		p.count(probeOffsetNotAvailable, e.Err == kafka.OffsetNotAvailable)
 	case event.PositionReset:
-		p.count(probePositionReset, e.Text != "start" && e.Offset >= 0)
+		p.count(probePositionReset, e.Text != "start")
 	case event.RecordFailed:
 		p.count(probeUnknownOutcome, e.Flag)
 	case event.RecordAcked:
