@@ -176,6 +176,7 @@ func (c *Cluster) buildChecks() error {
 		setup.RetentionCheck = max(setup.RetentionCheck, b.cfg.LogRetentionCheckInterval)
 		setup.TaskDelay = max(setup.TaskDelay, b.cfg.LogInitialTaskDelay)
 	}
+	c.groupChecks(&setup)
 	c.suite = invariant.NewSuite(setup)
 	return nil
 }
