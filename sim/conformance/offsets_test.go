@@ -3,15 +3,24 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/model/vfs"
+	"github.com/simkafka/simkafka/scenarios"
+	"github.com/simkafka/simkafka/sim/cluster"
 	"github.com/simkafka/simkafka/sim/osfs"
 )
 
@@ -142,3 +151,125 @@ func decodedRecords(text string) (list []groupRecord) {
 	}
 	return list
 }
+
+// A group of three members in a simulated cluster, which all live at the end.
+const groupOfThree = `
+apiVersion: simkafka/v1
+name: group-of-three
+protocol: PROFILE
+duration: 25s
+cluster: {brokers: 1, config: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 1}}
+topics: [{name: t, partitions: 1, replication: 1}, {name: u, partitions: 5, replication: 1}]
+producers: [{name: p, topic: u, rate: 20/s, size: 100B, keys: 50}]
+consumers:
+  - {name: c, count: 3, topics: [t, u], group: g, config: {session.timeout.ms: 300000, auto.commit.interval.ms: 2000}}
+`
+
+// Kafka's coordinator takes a group over from the log that a simulated one has left: the
+// members with what they own, and what they have committed (LD-3, LD-4).
+func TestKafkaTakesOverASimulatedGroup(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		needKafka(t, r)
+		c := newRealBroker(t, r, quietSettings...)
+		c.start()
+		for _, name := range []string{"t", "u"} {
+			c.create(goldenTopic{Name: name})
+		}
+		c.create(goldenTopic{Name: group.OffsetsTopic, Settings: map[string]string{"cleanup.policy": "compact"}})
+		for i, profile := range []string{"zk-0.11", "zk-3.9"} {
+			c.stop()
+			spec, err := scenarios.Load("group.yaml", []byte(strings.Replace(groupOfThree, "PROFILE", profile, 1)), scenarios.LibrarySource)
+			check(t, err)
+			sim, err := cluster.New(spec, cluster.Options{Seed: uint64(i + 1)})
+			check(t, err)
+			if got := sim.Run(); got.Records.Acked == 0 {
+				t.Fatal(got.Verdict, got.Why)
+			}
+			dir := t.TempDir()
+			copyOut(t, sim.Disk(1), "data", dir)
+			putLog(t, filepath.Join(dir, group.OffsetsTopic+"-0"), filepath.Join(c.data(), group.OffsetsTopic+"-0"))
+			check(t, os.Remove(filepath.Join(c.data(), ".kafka_cleanshutdown")))
+			want := loadedGroup(t, sim.Disk(1))
+			c.start()
+			var got answer
+			for range 50 { // until the coordinator is found and has loaded
+				if got, err = c.driver.try("group", "g"); err == nil && len(got.lines) > 0 {
+					break
+				}
+			}
+			check(t, err)
+			if text := got.words + "\n" + strings.Join(got.lines, "\n"); text != want {
+				t.Errorf("%s: Kafka has\n%s\nwe have\n%s", profile, text, want)
+			}
+			t.Logf("Kafka %s has of %s: %s, %d lines", r.version, profile, got.words, len(got.lines))
+		}
+	})
+}
+
+// putLog makes the segments of a log those of another; the indexes are built anew.
+func putLog(t *testing.T, from, to string) {
+	t.Helper()
+	for _, pattern := range []string{"*.log", "*.index", "*.timeindex", "*.snapshot"} {
+		old, err := filepath.Glob(filepath.Join(to, pattern))
+		check(t, err)
+		for _, name := range old {
+			check(t, os.Remove(name))
+		}
+	}
+	logs, err := filepath.Glob(filepath.Join(from, "*.log"))
+	check(t, err)
+	for _, name := range logs {
+		b, err := os.ReadFile(name)
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(to, filepath.Base(name)), b, 0o644))
+	}
+}
+
+// loadedGroup is what our coordinator makes of the log, as the driver would print it.
+func loadedGroup(t *testing.T, fs vfs.FS) string {
+	t.Helper()
+	cfg := log.DefaultConfig()
+	l, err := log.OpenNow(fs, "data/"+group.OffsetsTopic+"-0", &cfg, log.OpenParams{Now: now()})
+	check(t, err)
+	profile, _ := config.ProfileByName("zk-3.9")
+	settings, _ := config.NewBroker(profile, 1, "", nil)
+	c := group.New(settings, offsetsLog{l}, 1, nil)
+	c.Elected(0, 0)
+	for c.HasTask() {
+		check(t, c.RunTask(&step.Input{Wall: now()}, step.NewEffects()))
+	}
+	g := c.Group("g")
+	if g == nil || len(g.Members()) != 3 {
+		t.Fatalf("the simulated group is %+v", g)
+	}
+	var lines []string
+	for _, m := range g.Members() {
+		lines = append(lines, fmt.Sprintf("%s %s%s - %s", m.ID(), m.Client(), m.Host(), assigned(t, m.Assignment())))
+	}
+	g.Offsets(func(tp kafka.TopicPartition, o group.Offset) {
+		lines = append(lines, fmt.Sprintf("%s %d %d %q", tp, o.Offset, o.LeaderEpoch, o.Metadata))
+	})
+	slices.Sort(lines)
+	return g.State().String() + " " + g.Protocol() + "\n" + strings.Join(lines, "\n")
+}
+
+// assigned lists the partitions of a member's assignment.
+func assigned(t *testing.T, b []byte) string {
+	t.Helper()
+	var a kmsg.ConsumerMemberAssignment
+	check(t, a.ReadFrom(b))
+	var parts []string
+	for _, topic := range a.Topics {
+		for _, p := range topic.Partitions {
+			parts = append(parts, fmt.Sprintf("%s-%d", topic.Topic, p))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
+}
+
+// offsetsLog is group.Host over one log.
+type offsetsLog struct{ *log.Log }
+
+func (l offsetsLog) OffsetsLog(int32) (*log.Log, bool) { return l.Log, true }
+func (l offsetsLog) Draw(*step.Input, string) uint64   { return 0 }

@@ -17,11 +17,13 @@ public final class Driver {
     private final Topics topics;
     private final Producers producers;
     private final Reader reader;
+    private final Groups groups;
 
     private Driver(String bootstrap) {
         topics = new Topics(bootstrap);
         producers = new Producers(bootstrap);
         reader = new Reader(bootstrap);
+        groups = new Groups(bootstrap);
     }
 
     public static void main(String[] args) throws Exception {
@@ -64,6 +66,8 @@ public final class Driver {
                 return producers.close(words[1]);
             case "consume": // topic, and optionally the offset after its last record
                 return reader.consume(words[1], words.length > 2 ? Long.parseLong(words[2]) : Long.MAX_VALUE, out);
+            case "group": // id
+                return groups.describe(words[1], out);
             default:
                 throw new IllegalArgumentException("no such command: " + words[0]);
         }
