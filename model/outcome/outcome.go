@@ -43,6 +43,7 @@ type Result struct {
 	Loss        Loss
 	Records     Records
 	Partitions  []Partition
+	Groups      []Group // by id
 	Faults      []Fault
 	Phases      []Phase
 	Timeline    []event.Event // the facts that the timeline shows, in order
@@ -179,6 +180,8 @@ type Series struct {
 	Failed  []int64
 	Strips  []Strip // by partition
 	Lags    []Lag   // by partition and follower
+	// GroupLags are by group.
+	GroupLags []GroupLag
 }
 
 // Strip is the leader and ISR history of a partition.

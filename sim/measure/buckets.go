@@ -36,8 +36,9 @@ func newBuckets(run kafka.Nanos) *buckets {
 	return &buckets{width: width, end: width, room: int(run/width) + 1, out: outcome.Series{Step: width}}
 }
 
-func (b *buckets) advance(now kafka.Nanos, p *partitions) {
+func (b *buckets) advance(now kafka.Nanos, p *partitions, g *groups) {
 	for now >= b.end {
+		g.sample(b.end, p)
 		b.close(p)
 	}
 }

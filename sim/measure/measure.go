@@ -1,7 +1,8 @@
 // Package measure turns the event stream of a run into the figures of its
-// result: latency by phase and over time, outages, leader and ISR history, lag.
-// It keeps running sums and one open bucket, so that a long run costs no memory
-// for each record. It decides nothing: no actor and no verdict on safety reads it.
+// result: latency by phase and over time, outages, leader and ISR history, lag, and the
+// story of consumer groups. It keeps running sums and one open bucket, so that a long
+// run costs no memory for each record. It decides nothing: no actor and no verdict on
+// safety reads it.
 package measure
 
 import (
@@ -30,6 +31,7 @@ type Collector struct {
 	parts   partitions
 	nodes   []nodeState
 	records outcome.Records
+	groups  groups
 
 	timeline []event.Event
 	probes   []outcome.Count
@@ -85,8 +87,14 @@ func (c *Collector) Observe(e *event.Event) {
 		c.keep(e)
 	case event.Probe:
 		c.probe(e.Text)
+	case event.PositionReset:
+		c.groups.reset(e)
 	default:
-		c.world(e)
+		if e.Group != "" {
+			c.group(e)
+		} else {
+			c.world(e)
+		}
 	}
 }
 
@@ -95,8 +103,10 @@ func (c *Collector) world(e *event.Event) {
 	switch e.Kind {
 	case event.NodeBooted, event.NodeResumed:
 		c.node(e, true)
+		c.groups.node(e)
 	case event.NodeCrashed, event.NodeStopped, event.NodePaused:
 		c.node(e, false)
+		c.groups.node(e)
 	case event.FaultStarted:
 		c.faults = append(c.faults, outcome.Fault{Index: int(e.Index), Text: e.Text, Hit: e.Actor,
 			Interval: outcome.Interval{From: e.Time, To: -1}})
@@ -119,6 +129,23 @@ func (c *Collector) world(e *event.Event) {
 func (c *Collector) keep(e *event.Event) {
 	if len(c.timeline) < maxTimeline {
 		c.timeline = append(c.timeline, *e)
+		c.timeline[len(c.timeline)-1].Batch = nil // it was lent
+	}
+}
+
+// maxTold is the size of a group whose members' facts the timeline tells.
+const maxTold = 20
+
+// group takes a fact about a group.
+func (c *Collector) group(e *event.Event) {
+	c.groups.observe(e)
+	switch e.Kind {
+	case event.GroupChanged:
+		c.keep(e)
+	case event.MemberRemoved, event.CoordinatorFound, event.CoordinatorLost, event.MemberChanged, event.PartitionAssigned, event.PartitionRevoked, event.PartitionLost:
+		if len(c.groups.get(e.Group).clients) <= maxTold {
+			c.keep(e)
+		}
 	}
 }
 
@@ -187,6 +214,7 @@ func (c *Collector) Close(at kafka.Nanos) {
 		}
 	}
 	c.parts.close(at)
+	c.groups.close(at)
 	c.phases.end(at)
 	c.closed = at
 }
@@ -208,7 +236,7 @@ func (c *Collector) advance(to kafka.Nanos) {
 	c.now = to
 	c.phases.advance(to)
 	if c.buckets != nil && c.closed < 0 {
-		c.buckets.advance(to, &c.parts)
+		c.buckets.advance(to, &c.parts, &c.groups)
 	}
 }
 
@@ -253,6 +281,9 @@ func (c *Collector) failed(e *event.Event) {
 
 func (c *Collector) delivered(e *event.Event) {
 	c.records.Delivered += int64(e.Count)
+	if e.Group != "" {
+		c.groups.delivered(e)
+	}
 	if e.First < 0 || c.closed >= 0 {
 		return
 	}
@@ -274,9 +305,22 @@ func (c *Collector) Fill(r *outcome.Result) {
 	r.Timeline = c.timeline
 	r.Probes = c.probes
 	r.Partitions = c.parts.result()
+	if !c.groups.closed {
+		c.groups.close(c.now)
+	}
+	r.Groups = c.groups.result()
+	for i := range r.Groups {
+		for k := range r.Groups[i].Partitions {
+			p := &r.Groups[i].Partitions[k]
+			if x := c.parts.index.Get(p.TP); x != nil {
+				p.HW = x.out.HW
+			}
+		}
+	}
 	if c.buckets != nil {
 		c.buckets.fill(&r.Series)
 		c.parts.strips(&r.Series, c.closed)
+		r.Series.GroupLags = c.groups.lags()
 	}
 }
 
