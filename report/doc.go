@@ -22,6 +22,12 @@
 //	expected_loss     {count, reasons: [{count, example, text}]} what the configuration allowed to be lost
 //	faults            [{from_ns, hit, index, text, to_ns}] windows; to_ns = -1: still active
 //	fingerprint       128 bits, hex
+//	groups            [{duplicates, expired_offsets, group, members: [{away: [{from_ns, to_ns}], client, owned: [{from_ns,
+//	                  generation, partitions, to_ns}], phases: [{from_ns, name, to_ns}]}], partitions: [{committed_offset,
+//	                  duplicates, high_watermark, overlaps, owner, partition, processed, skipped, unowned: [{from_ns,
+//	                  to_ns}]}], processed, rebalances: [{cause, coordinator, find_coordinator_max_ns, from_ns, generation,
+//	                  join_group_max_ns, members, moved_partitions, sync_group_max_ns, to_ns, unowned_max_ns}],
+//	                  refused_commits, regressions, skipped}] consumer groups; to_ns = -1: it did not end
 //	invariants        [{checked, name, note, rules, state: held|violated|suspended|not-exercised, words}]
 //	metrics           figures over all partitions and phases, the worst of each
 //	not_modelled      [key=value] of a server.properties
@@ -52,7 +58,8 @@
 //
 // summary.txt is what run prints, 100 columns wide. timeline.txt has every fact of
 // the timeline. The charts are latency-produce, latency-e2e, throughput,
-// partitions and lag, as .svg and .png. The text trace is described in TraceHelp.
+// partitions and lag; of runs with consumer groups also group-NAME and group-lag; all as
+// .svg and .png. The text trace is described in TraceHelp.
 //
 // Left out: HTML, JUnit of single runs, Perfetto and ShiViz traces, event logs.
 package report

@@ -67,6 +67,7 @@ type (
 		ExpectedLoss jsonLoss          `json:"expected_loss"`
 		Faults       []jsonFault       `json:"faults"`
 		Fingerprint  string            `json:"fingerprint"`
+		Groups       []jsonGroup       `json:"groups"`
 		Invariants   []jsonInvariant   `json:"invariants"`
 		Metrics      jsonMetrics       `json:"metrics"`
 		NotModelled  []string          `json:"not_modelled"`
@@ -230,6 +231,7 @@ func document(r *outcome.Result) jsonResult {
 	for _, c := range r.Probes {
 		d.Probes = append(d.Probes, jsonCount{c.N, c.Name})
 	}
+	d.addGroups(r)
 	d.addPartitions(r)
 	d.addPhases(r)
 	d.addViolations(r)

@@ -149,6 +149,9 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 		return fmt.Sprintf("gives up %s as coordinator, epoch %d", plural(int64(e.Count), "group"), e.LeaderEpoch)
 	},
 	event.GroupChanged: func(e *event.Event) string {
+		if e.State == event.GroupPreparingRebalance {
+			return fmt.Sprintf("group %s is %s: %s", e.Group, e.State, e.Text)
+		}
 		return because(fmt.Sprintf("group %s is %s, generation %d with %s", e.Group, e.State, e.Generation, plural(int64(e.Count), "member")), e.Text)
 	},
 	event.MemberJoined: func(e *event.Event) string {
@@ -235,9 +238,12 @@ func fault(e *event.Event, what string) string {
 	return fmt.Sprintf("fault %d %s: %s", e.Index+1, what, e.Text)
 }
 
+// offsetsTopic is where groups are kept: which of its partitions says little.
+const offsetsTopic = "__consumer_offsets"
+
 // subject is the partition of a fact; "" where it concerns none.
 func subject(e *event.Event) string {
-	if e.TP.Topic == "" || e.Kind == event.TopicCreated {
+	if e.TP.Topic == "" || e.Kind == event.TopicCreated || e.Group != "" && e.TP.Topic == offsetsTopic {
 		return ""
 	}
 	return e.TP.String()

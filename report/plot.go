@@ -38,13 +38,13 @@ type keyEntry struct {
 // Charts makes every chart of a result, in a fixed order. A run without data for
 // one gives an empty chart that says so.
 func Charts(r *outcome.Result) []Chart {
-	return []Chart{
+	return append([]Chart{
 		latencyChart(r, "latency-produce", "Produce latency: send call to acknowledgement", "nothing was acknowledged", r.Series.Produce),
 		latencyChart(r, "latency-e2e", "End-to-end latency: send call to delivery at a consumer", "nothing was delivered", r.Series.E2E),
 		throughputChart(r),
 		partitionsChart(r),
 		lagChart(r),
-	}
+	}, groupCharts(r)...)
 }
 
 const (

@@ -30,6 +30,7 @@ func WriteSummary(w io.Writer, r *outcome.Result, o SummaryOptions) error {
 	p.records()
 	p.latencies()
 	p.partitions()
+	p.groups()
 	p.loss()
 	p.invariants()
 	p.expectations()

@@ -149,6 +149,14 @@ var weights = [event.NumKinds]int{
 	event.BrokerRegistered:   2,
 	event.PartitionChanged:   2,
 	event.AssignmentChanged:  maxWeight,
+	event.GroupChanged:       1,
+	event.MemberRemoved:      1,
+	event.CoordinatorFound:   2,
+	event.CoordinatorLost:    2,
+	event.MemberChanged:      maxWeight,
+	event.PartitionAssigned:  2,
+	event.PartitionRevoked:   2,
+	event.PartitionLost:      1,
 	event.TopicCreated:       maxWeight,
 }
 
