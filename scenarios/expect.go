@@ -14,7 +14,7 @@ import (
 )
 
 // MetricNames lists the metrics that expect can name; the argument in parentheses
-// is a phase or a glob over topic/partition.
+// is a phase, a glob over topic/partition or, of group metrics, a group.
 func MetricNames() []string {
 	var names []string
 	for _, r := range []string{"sent", "acked", "failed", "unknown", "delivered", "duplicated", "lost"} {
@@ -26,7 +26,43 @@ func MetricNames() []string {
 			names = append(names, l+q)
 		}
 	}
+	for _, g := range groupMetrics {
+		names = append(names, groupPrefix+g.name)
+	}
 	return names
+}
+
+const groupPrefix = "group."
+
+// groupMetrics are about one consumer group (outcome.Group); ranged ones count what
+// begins in a time range.
+var groupMetrics = []struct {
+	name   string
+	isTime bool
+	ranged bool
+}{
+	{"rebalances", false, true}, // completed or not
+	{"moved", false, true},      // partitions that changed hands
+	{"unowned", true, true},     // the longest time of a partition without an owner
+	{"unowned_sum", true, true}, // of all partitions
+	{"overlap", true, true},     // the longest time of a partition with two owners
+	{"lag", false, true},        // the largest, by committed offsets
+	{"processed", false, false},
+	{"duplicates", false, false}, // processed once more
+	{"skipped", false, false},    // passed over
+	{"refused", false, false},    // commits of who is no member any more
+	{"regressions", false, false},
+	{"expired", false, false},
+}
+
+// GroupMetric finds what a group metric is; ok: it is one.
+func GroupMetric(name string) (isTime, ranged, ok bool) {
+	for _, g := range groupMetrics {
+		if name == groupPrefix+g.name {
+			return g.isTime, g.ranged, true
+		}
+	}
+	return false, false, false
 }
 
 func (l *loader) expect(n *yaml.Node) {
@@ -102,6 +138,11 @@ func suggestMetric(name string) string {
 func isLatency(name string) bool { return strings.Contains(name, ".latency.") }
 
 func (l *loader) metricArg(n *yaml.Node, m *Metric) bool {
+	if _, _, ok := GroupMetric(m.Name); ok {
+		arg := m.Arg
+		l.later = append(l.later, func() { l.groupNamed(n, arg) })
+		return true
+	}
 	switch {
 	case m.Arg == "":
 	case isLatency(m.Name):
@@ -123,6 +164,17 @@ func (l *loader) metricArg(n *yaml.Node, m *Metric) bool {
 	return true
 }
 
+func (l *loader) groupNamed(n *yaml.Node, id string) {
+	var ids []string
+	for _, c := range l.spec.Consumers {
+		if c.Group == id && id != "" {
+			return
+		}
+		ids = append(ids, c.Group)
+	}
+	l.errorAt(n, "a group metric names a group of this scenario, as in group.rebalances(billing); there is no group %q%s", id, suggest(id, ids))
+}
+
 func (l *loader) someMatch(n *yaml.Node, glob string) {
 	for _, t := range l.spec.Topics {
 		for p := range t.Partitions {
@@ -136,7 +188,8 @@ func (l *loader) someMatch(n *yaml.Node, glob string) {
 
 func (l *loader) metricValue(n *yaml.Node, m *Metric, s string) bool {
 	head, _, _ := strings.Cut(m.Name, ".")
-	if head == "records" || head == "loss" || head == "elections" {
+	isTime, _, ofGroup := GroupMetric(m.Name)
+	if head == "records" || head == "loss" || head == "elections" || ofGroup && !isTime {
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
 			l.errorAt(n, "%s is a count; %q is not a whole number", m.Name, s)
@@ -158,7 +211,12 @@ func (l *loader) metricRange(n *yaml.Node, m *Metric, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	if !isLatency(m.Name) || m.Arg != "" {
+	_, ranged, ofGroup := GroupMetric(m.Name)
+	if ofGroup && !ranged {
+		l.errorAt(n, "%s is of the whole run: it takes no time range", m.Name)
+		return false
+	}
+	if !ofGroup && (!isLatency(m.Name) || m.Arg != "") {
 		l.errorAt(n, "only a latency without a phase takes a time range")
 		return false
 	}

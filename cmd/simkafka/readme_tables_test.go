@@ -143,6 +143,17 @@ var metricWords = []struct{ prefix, value, words string }{
 	{"elections", "number", "leader elections of a partition after the first"},
 	{"produce.latency.", "duration", "send call to acknowledgement"},
 	{"e2e.latency.", "duration", "send call to delivery at a consumer"},
+	{"group.rebalances", "number", "times that the coordinator asked the group to join again"},
+	{"group.moved", "number", "partitions that went to another client"},
+	{"group.unowned", "duration", "a partition had no running owner after its first one: the longest such time, or the sum of all"},
+	{"group.overlap", "duration", "a partition had several owners, the longest time"},
+	{"group.lag", "number", "the largest sum of high watermark minus committed offset"},
+	{"group.processed", "number", "records that the group's applications are done with, each once"},
+	{"group.duplicates", "number", "processed once more"},
+	{"group.skipped", "number", "not processed, though the group has committed beyond them or passed over them"},
+	{"group.refused", "number", "commits refused to a client that was no member any more"},
+	{"group.regressions", "number", "commits below the one before"},
+	{"group.expired", "number", "committed offsets that `offsets.retention.minutes` took"},
 }
 
 func readmeMetrics() string {
@@ -202,6 +213,7 @@ func readmeProfiles() string {
 	flag("AlterPartition instead of ISR writes to ZooKeeper (KIP-497)", func(p *config.Profile) bool { return p.AlterPartition })
 	flag("leader recovery state (KIP-704)", func(p *config.Profile) bool { return p.RecoveryState })
 	flag("high watermark waits for min.insync.replicas (KAFKA-15583)", func(p *config.Profile) bool { return p.HWMinISRGate })
+	flag("a follower's append is indexed batch by batch, as the leader's is (KAFKA-806)", func(p *config.Profile) bool { return p.IndexPerBatch })
 	flag("automatic preferred elections go on during a reassignment (KAFKA-10149)", func(p *config.Profile) bool { return p.AutoRebalanceIgnoresReassignment })
 	versions := func(name string, value func(v *config.APIVersions) int16) {
 		row(name, func(p *config.Profile) string {

@@ -36,13 +36,14 @@ type runFlags struct {
 	failOn     string
 	maxEvents  uint64
 	checkWire  bool
+	at         string
 }
 
 func newRun(a *app) *cobra.Command {
 	r := &runner{app: a}
 	f := &r.flags
 	cmd := &cobra.Command{
-		Use:   "run NAME|FILE...",
+		Use:   "run NAME|FILE... [--at TIME groups]",
 		Short: "Run scenarios and say what was lost, and for how long",
 		Long: `Runs each scenario, prints a summary and writes result.json, summary.txt,
 timeline.txt, scenario.yaml and the charts to out/NAME-SEED. A scenario is a
@@ -50,13 +51,23 @@ built-in name (see scenarios list), a file, or - for stdin.
 
 --set takes any setting of simkafka config list. Without a prefix it is a
 broker's; producer.KEY and consumer.KEY are those of all clients,
-topic:NAME:KEY is that of a topic.`,
+topic:NAME:KEY is that of a topic.
+
+With --at TIME, the last word is what to look at in the middle of the run, instead
+of its result: groups, as kafka-consumer-groups --describe prints them.`,
 		Example: `  simkafka run leader-crash --seed 7
   simkafka run leader-crash --set min.insync.replicas=1 --set producer.acks=1
   simkafka run my-outage.yaml --until 41.2s --trace trace.txt
-  simkafka run leader-crash --json --no-out`,
+  simkafka run leader-crash --json --no-out
+  simkafka run killed-consumer --at 45s groups`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
+			case f.at != "" && (len(args) == 0 || !shown(args[len(args)-1])):
+				return usage("--at needs to know of what, as in: simkafka run killed-consumer --at %s groups", f.at)
+			case f.at != "" && (f.gen == "") != (len(args) == 2):
+				return usage("--at looks at one scenario")
+			case f.at != "":
+				return nil
 			case f.gen != "" && len(args) > 0:
 				return usage("run takes scenarios or --gen, not both")
 			case f.gen == "" && len(args) == 0:
@@ -64,7 +75,12 @@ topic:NAME:KEY is that of a topic.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.at != "" {
+				return r.look(args[:len(args)-1])
+			}
+			return r.run(args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random draw")
@@ -72,6 +88,7 @@ topic:NAME:KEY is that of a topic.`,
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value`; may be repeated")
 	fl.StringVar(&f.until, "until", "", "stop at this `time`, such as 12.5s; inconclusive")
+	fl.StringVar(&f.at, "at", "", "show the state at this `time`; the last argument says\nof what: groups")
 	fl.StringVar(&f.out, "out", "", "write to this `directory` instead of out/NAME-SEED")
 	fl.BoolVar(&f.noOut, "no-out", false, "write no files")
 	fl.BoolVar(&f.noCharts, "no-charts", false, "write no pictures")
@@ -93,6 +110,7 @@ type runner struct {
 	overrides []override
 	stop      *interrupt
 	results   []*outcome.Result
+	cluster   *cluster.Cluster // of the last run
 }
 
 func (r *runner) run(args []string) error {
@@ -346,6 +364,7 @@ func (r *runner) simulate(j *job) (res *outcome.Result, err error) {
 	}
 	trace.name(c.Kernel().Name)
 	res = c.Run()
+	r.cluster = c
 	if r.stop.requested() {
 		res.Why = append([]string{"interrupted"}, res.Why...)
 	}

@@ -67,6 +67,8 @@ func value(m *scenarios.Metric, r *outcome.Result) (v int64, isTime bool, where 
 		return records(tail, r), false, ""
 	case "loss":
 		return r.Loss.Records, false, ""
+	case "group":
+		return ofGroup(m, tail, r)
 	case "unavailable", "leaderless", "under_replicated", "elections":
 		v, where = worst(m, head, r)
 		return v, head != "elections", where
@@ -159,10 +161,10 @@ func brief(d kafka.Nanos) string {
 }
 
 // readsSeries reports whether a metric is looked up in the series: a latency that is
-// not a phase's.
+// not a phase's, or a group's lag.
 func readsSeries(m scenarios.Metric) bool {
 	head, _, _ := strings.Cut(m.Name, ".")
-	return m.Arg == "" && (head == "produce" || head == "e2e")
+	return m.Arg == "" && (head == "produce" || head == "e2e") || m.Name == "group.lag"
 }
 
 func quantile(q outcome.Quantiles, name string) kafka.Nanos {
