@@ -102,9 +102,8 @@ func (t *topicTable) toLog(s *config.Topic) *log.Config {
 		ProducerExpirationMs: t.expiration,
 		TimestampType:        s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
 		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate, Quirks: t.profile.Quirks,
-		// Of these rules two changed after ZooKeeper mode was gone, that of the index with
-		// 3.9.1 (KAFKA-806); the profile is 3.9.0 there (storage 14).
-		IndexPerBatch: false, LimitFollowerAppend: true, CleanerDropsEnd: true,
+		// Two of these rules changed only after ZooKeeper mode was gone (storage 14).
+		IndexPerBatch: t.profile.IndexPerBatch, LimitFollowerAppend: true, CleanerDropsEnd: true,
 	}
 }
 

@@ -47,6 +47,7 @@ var library = []pinned{
 	{name: "cooperative-stale-claim"},
 	{name: "cooperative-vs-eager"},
 	{name: "coordinator-failover-mid-join"},
+	{name: "disk-dir-fails"},
 	{name: "disk-full"},
 	{name: "follower-lag"},
 	{name: "killed-consumer"},
