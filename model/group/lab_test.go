@@ -371,6 +371,10 @@ func tell(e *event.Event) string {
 func (l *lab) records(partition int32) string {
 	var b strings.Builder
 	err := l.logs[partition].Batches(l.logs[partition].LogStartOffset(), func(batch record.Batch) bool {
+		if batch.IsControl() || batch.Count() == 0 {
+			fmt.Fprintf(&b, "%d control %v of %d, %d records\n", batch.BaseOffset(), batch.IsControl(), batch.ProducerID(), batch.Count())
+			return true
+		}
 		list, err := batch.Records(nil)
 		if err != nil {
 			l.t.Fatal(err)
@@ -381,6 +385,9 @@ func (l *lab) records(partition int32) string {
 				l.t.Fatal(err)
 			}
 			fmt.Fprintf(&b, "%d %s", r.Offset, key.Group)
+			if batch.IsTransactional() {
+				fmt.Fprintf(&b, " (producer %d)", batch.ProducerID())
+			}
 			if key.IsOffset() {
 				fmt.Fprintf(&b, " %v", key.TP)
 			}

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"pgregory.net/rapid"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
+	"github.com/simkafka/simkafka/model/vfs/vfstest"
 )
 
 // put appends records to a partition as they are; a nil value is a tombstone.
@@ -264,4 +266,98 @@ func TestEveryProfileLoadsTheRecordsOfTheOthers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// RS-5: what a cleaner leaves of the log, also of transactions and tombstones, loads as
+// the whole log does. That leaves out what Kafka's rules make of a tombstone between a
+// transaction's commit of the same key and its marker: by LD-3 the marker brings the
+// offset back, unless the cleaner has taken it meanwhile.
+func TestACompactedLogLoadsAsTheWholeOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := log.DefaultConfig()
+		cfg.SegmentBytes, cfg.IndexIntervalBytes = 400, 100
+		cfg.Delete, cfg.Compact, cfg.DeleteRetentionMs = false, true, 5
+		l := newLab(t, "zk-3.9", 1, "offsets.load.buffer.size=300")
+		opened, err := log.OpenNow(vfstest.NewMem(), "data/"+OffsetsTopic+"-0", &cfg, log.OpenParams{Now: labStart})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.logs[0] = opened
+		open := map[int64]bool{}
+		staged := map[int64]map[int32]bool{} // partitions in open transactions
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			partition := int32(rapid.IntRange(0, 3).Draw(t, "partition"))
+			value := valueOf(kafka.Offset(rapid.IntRange(0, 99).Draw(t, "offset")))
+			if rapid.IntRange(0, 3).Draw(t, "tombstone") == 0 {
+				value = nil
+			}
+			switch rapid.IntRange(0, 4).Draw(t, "act") {
+			case 0, 1:
+				if open[7] && staged[7][partition] || open[8] && staged[8][partition] {
+					value = valueOf(2000)
+				}
+				l.put(record.ClientOptions(), keyOf(partition), value)
+			case 2:
+				producer := int64(rapid.IntRange(7, 8).Draw(t, "producer"))
+				l.put(transaction(producer), keyOf(partition), valueOf(1000))
+				if !open[producer] {
+					open[producer], staged[producer] = true, map[int32]bool{}
+				}
+				staged[producer][partition] = true
+			case 3:
+				producer := int64(rapid.IntRange(7, 8).Draw(t, "producer"))
+				if open[producer] {
+					l.marker(producer, rapid.Bool().Draw(t, "commit"))
+					open[producer] = false
+				}
+			case 4:
+				m := goldenGroup()
+				m.Generation = int32(rapid.IntRange(1, 9).Draw(t, "generation"))
+				group := AppendMetadata(nil, 3, m)
+				if value == nil {
+					group = nil
+				}
+				l.put(record.ClientOptions(), AppendGroupKey(nil, "g"), group)
+			}
+		}
+		opened.SetHighWatermark(opened.LogEndOffset())
+		l.elect(0, 0)
+		l.work()
+		before := l.loadedText()
+		for now := labStart; now < labStart+60; now += 10 { // tombstones and markers go in later rounds
+			l.clean(opened, now)
+		}
+		l.reboot()
+		l.elect(0, 1)
+		l.work()
+		if after := l.loadedText(); before != after {
+			t.Fatalf("the whole log: %s\ncleaned: %s\n%s", before, after, l.records(0))
+		}
+	})
+}
+
+func (l *lab) clean(of *log.Log, now kafka.TimestampMs) {
+	l.t.Helper()
+	r, err := of.CleanRange(now)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c := of.BeginCleaning(log.CleanParams{Range: r, Now: now, MapBytes: 1 << 20, ReadBytes: 256, Seed: 7})
+	for done := false; !done; {
+		if done, err = c.Step(); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// loadedText is all that a load has made.
+func (l *lab) loadedText() (text string) {
+	for _, g := range l.c.Groups() {
+		text += fmt.Sprint(g.id, " ", g.state, " ", g.generation, " ", len(g.members))
+		g.Offsets(func(tp kafka.TopicPartition, o Offset) { text += fmt.Sprint(" ", tp, " ", o.Offset) })
+		for i := range g.offsets.open {
+			text += fmt.Sprint(" open ", g.offsets.open[i].producer, g.offsets.open[i].tp, g.offsets.open[i].value.Offset)
+		}
+	}
+	return text
 }
