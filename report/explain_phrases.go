@@ -12,11 +12,16 @@ import (
 // linkPhrases say the facts of a chain in few words: its lines have half the room of a
 // timeline's, and all of them are about one partition. What they lack is in phrases.
 var linkPhrases = [event.NumKinds]func(l *explain.Link) string{
-	event.FaultStarted: func(l *explain.Link) string { return fmt.Sprintf("fault %d: %s", l.Event.Index+1, l.Event.Text) },
-	event.FaultEnded:   func(l *explain.Link) string { return fmt.Sprintf("fault %d ends", l.Event.Index+1) },
-	event.NodeCrashed:  func(l *explain.Link) string { return "crashes, " + l.Event.Text + tail(l) },
-	event.NodeStopped:  func(l *explain.Link) string { return because("exits", l.Event.Text) },
-	event.NodeBooted:   func(l *explain.Link) string { return fmt.Sprintf("boots, life %d", l.Event.Count) },
+	event.FaultStarted: func(l *explain.Link) string {
+		if strings.Contains(l.Event.Text, l.Event.Actor) || strings.ContainsRune(l.Event.Actor, ' ') { // said already, or many
+			return fmt.Sprintf("fault %d: %s", l.Event.Index+1, l.Event.Text)
+		}
+		return fmt.Sprintf("fault %d on %s: %s", l.Event.Index+1, l.Event.Actor, l.Event.Text)
+	},
+	event.FaultEnded:  func(l *explain.Link) string { return fmt.Sprintf("fault %d ends", l.Event.Index+1) },
+	event.NodeCrashed: func(l *explain.Link) string { return "crashes, " + l.Event.Text + tail(l) },
+	event.NodeStopped: func(l *explain.Link) string { return because("exits", l.Event.Text) },
+	event.NodeBooted:  func(l *explain.Link) string { return fmt.Sprintf("boots, life %d", l.Event.Count) },
 	event.SessionExpired: func(l *explain.Link) string {
 		return "expires the session of " + l.Event.Text
 	},
@@ -40,7 +45,7 @@ var linkPhrases = [event.NumKinds]func(l *explain.Link) string{
 		return fmt.Sprintf("follows %s, epoch %d: leo %d hw %d", bareID(l.Event.Leader), l.Event.LeaderEpoch, l.Event.LEO, l.Event.HW)
 	},
 	event.BatchAppended: func(l *explain.Link) string {
-		return fmt.Sprintf("%s %s, epoch %d: %s", either(l.Event.Flag, "appends", "copies"), shortSpan(l.Event.Base, l.Event.Last), l.Event.LeaderEpoch, had(l.Event.LEO, l.HW))
+		return fmt.Sprintf("%s %s, epoch %d: %s", either(l.Event.Flag, "appends", "copies"), bareSpan(l.Event.Base, l.Event.Last), l.Event.LeaderEpoch, had(l.Event.LEO, l.HW))
 	},
 	event.Truncated: func(l *explain.Link) string {
 		text := fmt.Sprintf("cuts its log: leo %d -> %d hw %d", l.Event.LEO, l.Event.Offset, l.Event.HW)
@@ -56,11 +61,10 @@ var linkPhrases = [event.NumKinds]func(l *explain.Link) string{
 		return fmt.Sprintf("learns of isr %s%s", nodes(l.Event.ISR), tail(l))
 	},
 	event.HighWatermark: func(l *explain.Link) string {
-		text := fmt.Sprintf("hw %d leo %d, epoch %d", l.Event.HW, l.Event.LEO, l.Event.LeaderEpoch)
 		if l.Event.Flag {
-			text += ", counts on " + nodes(l.Event.MaximalISR)
+			return fmt.Sprintf("hw %d leo %d, counts on %s", l.Event.HW, l.Event.LEO, nodes(l.Event.MaximalISR))
 		}
-		return text
+		return fmt.Sprintf("hw %d leo %d, epoch %d", l.Event.HW, l.Event.LEO, l.Event.LeaderEpoch)
 	},
 	event.ProduceAnswered: func(l *explain.Link) string {
 		if l.Event.Base < 0 {
@@ -115,7 +119,14 @@ func shortSpan(base, last kafka.Offset) string {
 	case base < 0:
 		return "an unknown offset"
 	case base == last:
-		return fmt.Sprintf("offset %d", base)
+		return "offset " + bareSpan(base, last)
 	}
-	return fmt.Sprintf("offsets %d-%d", base, last)
+	return "offsets " + bareSpan(base, last)
+}
+
+func bareSpan(base, last kafka.Offset) string {
+	if base == last {
+		return fmt.Sprint(base)
+	}
+	return fmt.Sprintf("%d-%d", base, last)
 }

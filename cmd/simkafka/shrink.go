@@ -51,6 +51,9 @@ DIR is the directory of a failing seed, or of a run.`,
 	return cmd
 }
 
+// minRuns are the run itself, the frozen one, and those that are left for the end.
+const minRuns = 4
+
 func (s *shrinker) run(cmd *cobra.Command, args []string) error {
 	out := s.flags.out
 	s.flags.out = ""
@@ -58,8 +61,8 @@ func (s *shrinker) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case err != nil:
 		return usage("--time: %w", err)
-	case d == 0 || s.maxRuns < 2:
-		return usage("--time is longer than 0 and --max-runs at least 2")
+	case d == 0 || s.maxRuns < minRuns:
+		return usage("--time is longer than 0 and --max-runs at least %d", minRuns)
 	}
 	s.budget = time.Duration(d)
 	if err := s.load(cmd, args); err != nil {

@@ -12,6 +12,7 @@ import (
 // all.
 func (h *history) chain(max int, causes []Cause) (links []Link, hidden int) {
 	h.offset = focus(h.target.What, h.facts)
+	h.sent()
 	g := link(h.facts, h.parents, h.told)
 	keep := g.reach(append(h.ends(), h.faults(causes)...))
 	rank := make([]int, len(h.facts))
@@ -20,7 +21,8 @@ func (h *history) chain(max int, causes []Cause) (links []Link, hidden int) {
 		switch f := &h.facts[i]; {
 		case !keep[i]:
 		case i < quiet && !h.ofRecord(f) && !atStart[f.Kind]:
-		case frequent[f.Kind] && !h.ofRecord(f) && f.Time != h.target.At && last[key{f.Actor, f.Kind}] != i:
+		case f.Kind == event.ControlExecuted && h.target.TP.Topic != "":
+		case frequent[f.Kind] && !h.ofRecord(f) && f.Time != h.target.At && (f.Kind == event.BatchSent || last[key{f.Actor, f.Kind}] != i):
 		default:
 			rank[i] = h.rank(i)
 		}
@@ -124,6 +126,8 @@ func (h *history) ofRecord(f *fact) bool {
 		return false
 	}
 	switch f.Kind {
+	case event.BatchSent:
+		return f.Producer == h.sender && f.First <= h.number && h.number < f.First+int64(f.Count)
 	case event.BatchAppended, event.ProduceAnswered, event.RecordAcked, event.RecordDelivered:
 		return f.Base >= 0 && f.Base <= o && o <= f.Last
 	case event.Truncated:
@@ -132,6 +136,18 @@ func (h *history) ofRecord(f *fact) bool {
 		return f.HW > o
 	}
 	return false
+}
+
+// sent finds out whose the record is.
+func (h *history) sent() {
+	h.sender = -1
+	for i := range h.facts {
+		f := &h.facts[i]
+		if (f.Kind == event.RecordAcked || f.Kind == event.RecordDelivered) && h.ofRecord(f) && f.Producer > 0 {
+			h.sender, h.number = f.Producer, f.First+int64(h.offset-f.Base)
+			return
+		}
+	}
 }
 
 // The ranks of facts: the first ones have room before the others.

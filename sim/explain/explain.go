@@ -78,6 +78,8 @@ type history struct {
 	target  shrink.Target
 	start   kafka.Nanos // of the workload
 	offset  kafka.Offset
+	sender  int32 // producer of the record, -1 if it is not known
+	number  int64 // of the record, as its producer counts
 	facts   []fact
 	parents []uint64          // of each step, by its number
 	told    map[uint64]string // who was told to stop, by step

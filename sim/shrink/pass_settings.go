@@ -49,7 +49,9 @@ func machinesOf(c *scenarios.Cluster, h *scenarios.Hardware) (all []setting) {
 	add(len(c.Racks) > 0, func(c *scenarios.Spec) { c.Cluster.Racks = nil })
 	add(c.Network.Latency.Kind != "", func(c *scenarios.Spec) { c.Cluster.Network.Latency = scenarios.Dist{} })
 	add(c.Network.Bandwidth > 0, func(c *scenarios.Spec) { c.Cluster.Network.Bandwidth = 0 })
-	add(c.Disk != scenarios.Disk{}, func(c *scenarios.Spec) { c.Cluster.Disk = scenarios.Disk{} })
+	fs := c.Disk.Filesystem
+	add(c.Disk != scenarios.Disk{Filesystem: fs}, func(c *scenarios.Spec) { c.Cluster.Disk = scenarios.Disk{Filesystem: c.Cluster.Disk.Filesystem} })
+	add(fs != "", func(c *scenarios.Spec) { c.Cluster.Disk.Filesystem = "" })
 	add(c.ServiceTime > 0, func(c *scenarios.Spec) { c.Cluster.ServiceTime = 0 })
 	add(h != nil, func(c *scenarios.Spec) { c.Hardware = nil })
 	return all
@@ -80,8 +82,22 @@ func (s *search) settings() {
 // plainSize is the size of a record's value where it does not matter.
 const plainSize = 100
 
-// values makes records plain.
+// values makes records and their readers plain.
 func (s *search) values() {
+	for i := range s.cur.spec.Consumers {
+		s.change(func(c *scenarios.Spec) bool {
+			x := &c.Consumers[i]
+			was := x.Group != "" || x.Processing > 0 || x.Commit != ""
+			x.Group, x.Processing, x.Commit = "", 0, ""
+			return was
+		})
+		s.change(func(c *scenarios.Spec) bool {
+			x := &c.Consumers[i]
+			was := x.Processing > 0 || x.Commit != ""
+			x.Processing, x.Commit = 0, ""
+			return was
+		})
+	}
 	plain := func(p *scenarios.Producer) bool {
 		was := *p
 		p.Arrival, p.Keys, p.Tombstones, p.Size = "constant", 0, 0, min(p.Size, plainSize)

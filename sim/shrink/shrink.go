@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Invariant is what must go on failing; "" is the one that decided the verdict.
 	Invariant string
-	MaxRuns   int         // simulations, at least 2; 0 is DefaultRuns
+	MaxRuns   int         // simulations, at least 4; 0 is DefaultRuns
 	Stop      func() bool // asked before each simulation; nil never stops
 	Progress  func(Progress)
 }
@@ -135,7 +135,7 @@ func (s *search) smallest(spec *scenarios.Spec, firings []*cluster.Firing) *foun
 		if how == byTrigger && (!waits(spec) || best != nil && best.size().small()) {
 			break
 		}
-		s.bound = s.opts.MaxRuns - 1 // one is left for the end
+		s.bound = s.opts.MaxRuns - spared
 		if how == byTime && waits(spec) {
 			s.bound = s.opts.MaxRuns * 3 / 5
 		}
@@ -162,6 +162,9 @@ func (s *search) base(spec *scenarios.Spec) *scenarios.Spec {
 	spec.Expect, spec.Why, spec.Look, spec.NotModelled = x, "", "", nil
 	return spec
 }
+
+// spared are the runs that are left for the end.
+const spared = 2
 
 // maxRounds bounds how often all passes are gone through.
 const maxRounds = 3
@@ -192,7 +195,7 @@ func (s *search) over() bool {
 	switch {
 	case s.ended != "":
 		return true
-	case s.runs >= s.opts.MaxRuns-1:
+	case s.runs >= s.opts.MaxRuns-spared:
 		s.ended = fmt.Sprintf("after %d runs", s.opts.MaxRuns)
 		return true
 	case s.opts.Stop != nil && s.opts.Stop():

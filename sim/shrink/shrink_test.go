@@ -122,7 +122,7 @@ func TestTheSearchEndsWhenItMust(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkShrunk(t, s)
-	if s.Runs > 14 || s.Ended == "" {
+	if s.Runs > 12 || s.Ended == "" {
 		t.Errorf("%d runs, ended %q", s.Runs, s.Ended)
 	}
 	n := 0
