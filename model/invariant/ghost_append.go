@@ -54,7 +54,7 @@ func (p *partition) place(r *replica, base kafka.Offset, epoch kafka.LeaderEpoch
 	}
 	for i := len(p.branches) - 1; i >= 0; i-- { // the unknown bytes may be those that another replica has
 		b := p.branches[i]
-		if b.start <= base && base <= b.end && b.epoch == epoch && (r.floor != kafka.NoOffset || meet(r.log, position{b, base}).end == r.log.end) {
+		if b.start <= base && base <= b.end && b.epoch == epoch && (r.floor != kafka.NoOffset || r.log.end <= p.deleted || meet(r.log, position{b, base}).end == r.log.end) {
 			r.log = position{b, base}.settled()
 			_, r.next, _ = r.log.b.find(base)
 			return how
