@@ -122,6 +122,7 @@ func (w *world) faults() {
 		w.spec.Events = append(w.spec.Events, p)
 	}
 	w.path, w.cause = "", nil
+	w.groupFaults()
 }
 
 // trigger: at a time, or in three of ten cases soon after something happened.

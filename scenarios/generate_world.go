@@ -172,6 +172,7 @@ func (w *world) workload() {
 		w.consumer(i)
 	}
 	w.path = ""
+	w.groups()
 }
 
 func (w *world) producer(i int64) {

@@ -108,7 +108,7 @@ func (c *aPosition) observe(e *event.Event) {
 		if e.Generation < 0 || c.g.groups.byMember[e.Member] == nil {
 			return // an administrator's, or of an id that is forgotten
 		}
-		if part, sent := c.g.commitOf(e); sent == nil && part.sents < keptCommits {
+		if part, sent := c.g.commitOf(e); sent == nil && !part.forgotten {
 			c.violateGroup(x, e.TP, "%s published %d for %s as a commit of %s in generation %d, which never sent it", nodeName(e.Node), e.Offset, e.TP, e.Member, e.Generation)
 		}
 		return
@@ -122,11 +122,21 @@ func (c *aPosition) observe(e *event.Event) {
 	default:
 		c.violateGroup(x, e.TP, "%s commits %d for %s at %s (%s); its position is %d", e.Actor, e.Offset, e.TP, e.Time, e.Text, part.position)
 	}
-	if e.Offset > p.committed.end {
+	if e.Offset > p.shown() {
 		if why := p.fellBack(e.Offset); why != "" {
 			c.suspend(p, why)
 			return
 		}
-		c.violateGroup(x, e.TP, "%s commits %d for %s at %s; the high watermark was never above %d", e.Actor, e.Offset, e.TP, e.Time, p.committed.end)
+		c.violateGroup(x, e.TP, "%s commits %d for %s at %s; the high watermark was never above %d", e.Actor, e.Offset, e.TP, e.Time, p.shown())
 	}
+}
+
+// shown is the highest high watermark that a consumer may have seen: also a deposed leader
+// moves its own on while the replicas in sync follow it still.
+func (p *partition) shown() kafka.Offset {
+	end := max(p.committed.end, p.readEnd)
+	for _, r := range p.replicas {
+		end = max(end, r.hw)
+	}
+	return end
 }

@@ -53,8 +53,8 @@ type clientPart struct {
 	jump             jump
 	fetched          kafka.Offset // the committed offset that it began from
 	fetchedAt        kafka.Nanos
-	sent             [keptCommits]sentCommit // newest at sents-1
-	sents            int
+	sent             []sentCommit // without an answer of which the outcome is known; oldest first
+	forgotten        bool         // some of them
 }
 
 // jump is the last move of a position back.
@@ -72,13 +72,12 @@ type sentCommit struct {
 	generation int32
 	at         kafka.Nanos
 	owned      bool
-	lost       kafka.Nanos // the client's lostAt
 }
 
-// keptCommits bounds the commits that are remembered of a client and partition, keptIDs
+// keptCommits bounds the open commits that are remembered of a client and partition, keptIDs
 // the member ids of a client.
 const (
-	keptCommits = 8
+	keptCommits = 1024
 	keptIDs     = 4
 )
 
@@ -162,8 +161,14 @@ func (g *ghost) clientChanged(e *event.Event) {
 	case event.RecordDelivered:
 		x.position = e.Last + 1
 	case event.CommitSent:
-		x.sent[x.sents%keptCommits] = sentCommit{e.Offset, e.First, e.Member, e.Generation, e.Time, x.owned, c.lostAt}
-		x.sents++
+		if len(x.sent) >= keptCommits {
+			x.sent, x.forgotten = slices.Delete(x.sent, 0, 1), true
+		}
+		x.sent = append(x.sent, sentCommit{e.Offset, e.First, e.Member, e.Generation, e.Time, x.owned})
+	case event.CommitAnswered:
+		if !e.Flag {
+			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First })
+		}
 	}
 }
 
@@ -223,8 +228,8 @@ func (g *ghost) commitOf(e *event.Event) (x *clientPart, s *sentCommit) {
 		return nil, nil
 	}
 	x = c.part(e.TP)
-	for i := range min(x.sents, keptCommits) {
-		s := &x.sent[(x.sents-1-i)%keptCommits]
+	for i := len(x.sent) - 1; i >= 0; i-- {
+		s := &x.sent[i]
 		if s.offset == e.Offset && s.member == e.Member && s.generation == e.Generation {
 			return x, s
 		}

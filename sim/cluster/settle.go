@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/broker"
+	"github.com/simkafka/simkafka/model/group"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/replica"
 	"github.com/simkafka/simkafka/sim/kernel"
@@ -105,6 +106,12 @@ func (c *Cluster) openReplicas(o *opens, leaders map[kafka.TopicPartition]*repli
 		}
 		b.process.Partitions(func(p *replica.Partition) bool {
 			leader := leaders[p.TP]
+			if leader != nil && p.TP.Topic == group.OffsetsTopic { // members commit for ever
+				if p.PublishedLEO() < leader.HighWatermark() {
+					o.add("%s on %s: end %d, below the leader's high watermark %d", p.TP, b.name, p.PublishedLEO(), leader.HighWatermark())
+				}
+				return !o.full()
+			}
 			if leader != nil && (p.PublishedLEO() != leader.PublishedLEO() || p.HighWatermark() != leader.HighWatermark()) {
 				o.add("%s on %s: end %d and high watermark %d, the leader has %d and %d", p.TP, b.name,
 					p.PublishedLEO(), p.HighWatermark(), leader.PublishedLEO(), leader.HighWatermark())
@@ -149,11 +156,11 @@ func (c *Cluster) openGroups(o *opens) {
 	}
 }
 
-func (c *Cluster) openGroup(o *opens, group string) {
+func (c *Cluster) openGroup(o *opens, id string) {
 	owners := make(map[kafka.TopicPartition]int)
 	var topics []string // of running members
 	for _, h := range c.consumers {
-		if h.group != group || c.k.State(h.id) != kernel.Running {
+		if h.group != id || c.k.State(h.id) != kernel.Running {
 			continue
 		}
 		for _, tp := range h.member.Owned() {
@@ -165,7 +172,7 @@ func (c *Cluster) openGroup(o *opens, group string) {
 		t := &c.spec.Topics[i]
 		for p := range t.Partitions {
 			if n := owners[kafka.TopicPartition{Topic: t.Name, Partition: p}]; n != 1 && slices.Contains(topics, t.Name) {
-				o.add("%s-%d has %d owners in group %s", t.Name, p, n, group)
+				o.add("%s-%d has %d owners in group %s", t.Name, p, n, id)
 			}
 		}
 	}

@@ -1,0 +1,171 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// groups makes the consumers members of groups, where that is switched on. All choices
+// have names of their own, so that worlds without groups are what they were before there
+// were any.
+func (w *world) groups() {
+	if !w.swarm("groups") {
+		return
+	}
+	w.path = "groups/"
+	w.setGroups()
+	shared := !w.odd("apart", 30) // all consumers are in one group
+	assignors := w.pick("assignors", w.strategies()...)
+	for i := range w.spec.Consumers {
+		c := &w.spec.Consumers[i]
+		w.path = fmt.Sprintf("groups/%d/", i)
+		if c.Group = "g0"; !shared {
+			c.Group = fmt.Sprintf("g%d", i)
+		}
+		w.member(c, assignors)
+	}
+	w.path = ""
+}
+
+// strategies are the values of partition.assignment.strategy that a release has.
+func (w *world) strategies() []string {
+	p, _ := config.ProfileByName(w.spec.Protocol)
+	s := []string{"range", "roundrobin", "sticky"}
+	if p.Versions.JoinGroup >= 7 {
+		s = append(s, "range,cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky")
+	}
+	return s
+}
+
+// setGroups draws the brokers' settings. Tiny indexes are taken back: a follower fetches
+// more batches of __consumer_offsets at once than they have room for, and gives up.
+func (w *world) setGroups() {
+	w.spec.Cluster.Config = slices.DeleteFunc(w.spec.Cluster.Config, func(s Setting) bool { return s.Key == "log.index.size.max.bytes" })
+	set := func(key string, value any) {
+		w.spec.Cluster.Config = append(w.spec.Cluster.Config, Setting{Key: key, Value: fmt.Sprint(value)})
+	}
+	set("offsets.topic.num.partitions", w.int("offsets-partitions", 1, 4))
+	set("offsets.topic.replication.factor", min(w.spec.Cluster.Brokers, int(w.int("offsets-replication", 2, 3))))
+	set("group.initial.rebalance.delay.ms", w.int("initial-delay", 0, 3000))
+	set("offsets.commit.timeout.ms", w.int("commit-timeout", 1000, 5000))
+	if w.odd("offsets-segments", 30) {
+		set("offsets.topic.segment.bytes", w.int("offsets-segment", 500, 8000))
+	}
+	if w.odd("small-loads", 30) {
+		set("offsets.load.buffer.size", w.int("load-buffer", 100, 2000))
+	}
+	if w.odd("expiry", 30) {
+		set("offsets.retention.minutes", 1)
+		set("offsets.retention.check.interval.ms", w.int("expiry-check", 1000, 20_000))
+	}
+}
+
+// member draws what one kind of consumers does in its group.
+func (w *world) member(c *Consumer, assignors string) {
+	c.Count = int(w.int("count", 1, 4))
+	if len(c.Topics) > 1 && w.odd("one-topic", 30) {
+		c.Topics = c.Topics[:1]
+	}
+	set := func(key string, value any) { c.Config = append(c.Config, Setting{Key: key, Value: fmt.Sprint(value)}) }
+	c.Commit = w.pick("commit", "auto", "auto", "sync", "async", "before")
+	c.Processing = w.millis("processing", 0, 2*kafka.Millisecond)
+	set("partition.assignment.strategy", assignors)
+	set("session.timeout.ms", w.int("session", 6000, 10_000))
+	set("heartbeat.interval.ms", w.int("heartbeat", 300, 2000))
+	set("max.poll.interval.ms", w.int("poll-interval", 6000, 15_000))
+	set("max.poll.records", w.int("poll-records", 1, 500))
+	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
+	set("default.api.timeout.ms", w.int("api-timeout", 3000, 10_000))
+	if c.Commit == "async" { // else it commits each record, and brokers that sync each batch never catch up
+		set("fetch.min.bytes", 10_000)
+	}
+	if c.Commit == "auto" {
+		set("auto.commit.interval.ms", w.int("commit-interval", 100, 5000))
+	}
+	if p, _ := config.ProfileByName(w.spec.Protocol); p.StaticMembers && w.odd("static", 30) {
+		set("group.instance.id", c.Name)
+	}
+	if w.odd("stays", 10) {
+		set("internal.leave.group.on.close", false)
+	}
+}
+
+// groupFaults are the kinds that only worlds with groups have (groups 6.6).
+var groupFaults = []drawnFault{
+	{"kill-member", false, func(w *world, p *faults.Planned) { w.down(p, faults.Kill{Node: w.aMember()}) }},
+	{"stop-member", false, func(w *world, p *faults.Planned) { w.down(p, faults.Stop{Node: w.aMember()}) }},
+	{"pause-member", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: w.aMember()}) }},
+	{"kill-coordinator", false, func(w *world, p *faults.Planned) { w.down(p, faults.Kill{Node: w.coordinator()}) }},
+	{"stop-coordinator", false, func(w *world, p *faults.Planned) { w.down(p, faults.Stop{Node: w.coordinator()}) }},
+	{"pause-coordinator", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: w.coordinator()}) }},
+	{"isolate-coordinator", false, func(w *world, p *faults.Planned) {
+		to := []faults.Role{faults.Brokers, faults.ZooKeeper, faults.Clients}[w.int("from", 0, 2)]
+		w.lasting(p, faults.Cut{From: only(w.coordinator()), To: only(plain(to)), OneWay: w.odd("one-way", 30)})
+	}},
+	{"member-loses-coordinator", false, func(w *world, p *faults.Planned) {
+		w.lasting(p, faults.Cut{From: only(w.aMember()), To: only(w.coordinator()), OneWay: w.odd("one-way", 50)})
+	}},
+	{"group-messages", false, func(w *world, p *faults.Planned) {
+		f := faults.Message{Lose: w.odd("lose", 50), Kind: w.pick("message", "any", "request", "response"), Count: int(w.int("messages", 0, 3))}
+		f.API = w.pick("api", "JoinGroup", "SyncGroup", "OffsetCommit", "Heartbeat", "OffsetFetch", "FindCoordinator", "LeaveGroup")
+		f.From, f.To = only(plain(faults.Clients)), only(plain(faults.Brokers))
+		w.lasting(p, f)
+	}},
+}
+
+// groupFaults draws faults of groups beside the others.
+func (w *world) groupFaults() {
+	if w.spec.Consumers[0].Group == "" {
+		return
+	}
+	var on []*drawnFault
+	for i := range groupFaults {
+		if w.swarm(groupFaults[i].name) {
+			on = append(on, &groupFaults[i])
+		}
+	}
+	if len(on) == 0 {
+		on = append(on, &groupFaults[w.int("only-of-groups", 0, int64(len(groupFaults)-1))])
+	}
+	for i := range w.int("group-faults", 1, 5) {
+		w.path = fmt.Sprintf("group-fault/%d/", i)
+		f := on[w.int("kind", 0, int64(len(on)-1))]
+		var p faults.Planned
+		w.groupTrigger(&p)
+		f.draw(w, &p)
+		w.spec.Events = append(w.spec.Events, p)
+	}
+	w.path = ""
+}
+
+// groupTrigger: at a time, or as often soon after something happened to a group.
+func (w *world) groupTrigger(p *faults.Planned) {
+	p.Trigger.At = w.millis("at", 3500*kafka.Millisecond, generatedHeal-2*kafka.Second)
+	if !w.odd("triggered", 50) {
+		return
+	}
+	on := &faults.EventTrigger{TP: kafka.TopicPartition{Partition: -1}, After: p.Trigger.At, Nth: int(w.int("nth", 1, 4)),
+		DelayMin: 0, DelayMax: w.millis("delay", kafka.Millisecond, 500*kafka.Millisecond)}
+	on.Kind = []event.Kind{event.GroupChanged, event.JoinAnswered, event.AssignmentStored, event.SyncAnswered, event.MemberJoined, event.MemberRemoved,
+		event.OffsetCommitted, event.CoordinatorLoaded, event.PartitionAssigned, event.MemberChanged, event.CommitSent}[w.int("event", 0, 10)]
+	p.Trigger = faults.Trigger{At: -1, On: on}
+}
+
+// aMember is one consumer of a group.
+func (w *world) aMember() faults.Selector {
+	c := &w.spec.Consumers[w.int("member-of", 0, int64(len(w.spec.Consumers)-1))]
+	if c.Count <= 1 {
+		return named(c.Name)
+	}
+	return named(fmt.Sprintf("%s-%d", c.Name, w.int("member", 1, int64(c.Count))))
+}
+
+func (w *world) coordinator() faults.Selector {
+	c := &w.spec.Consumers[w.int("group", 0, int64(len(w.spec.Consumers)-1))]
+	return faults.Selector{Role: faults.Coordinator, Name: c.Group}
+}
