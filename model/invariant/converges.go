@@ -21,7 +21,8 @@ func convergesAfterHeal() rule {
 				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +
 				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated; " +
 				"an ISR change was committed, but its answer was lost with the controller's ZooKeeper connection; " +
-				"a broker cannot start, because the recovery of a log that it copied finds more index entries than log.index.size.max.bytes has room for",
+				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
+				"or because a checkpoint file that its lying disk had synced is not whole after a power loss",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -110,57 +111,6 @@ func (g *ghost) unanswered(p *partition) string {
 		return ""
 	}
 	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)
-}
-
-// overfull notes that a broker could not start, because recovery found more index entries
-// in the log of a replica than the index holds.
-//
-// Before KAFKA-806 a follower enters one index entry for all batches of a fetch
-// (LogSegment.append), but LogSegment.recover one for each batch. If the follower's index
-// was nearly full, TimeIndex.maybeAppend or OffsetIndex.append throws
-// IllegalArgumentException, which neither LogLoader.recoverLog nor LogManager.loadLogs
-// expects: the broker does not start, and will not ever.
-func (g *ghost) overfull(e *event.Event) {
-	n := g.node(e.Node)
-	if n.registered > n.before || !strings.Contains(e.Text, indexFullText) {
-		return
-	}
-	g.each(func(p *partition) {
-		r := p.known(e.Node)
-		dir := fmt.Sprintf("/%s-%d/", p.tp.Topic, p.tp.Partition)
-		n.overfull = n.overfull || r != nil && r.several && strings.Contains(e.Text, dir)
-	})
-}
-
-// indexFullText is how a log names an index that takes no more entries.
-const indexFullText = "the index is full"
-
-// cannotStart excuses a broker that is down for that reason, and the partitions of which
-// nothing but such brokers is missing.
-func (g *ghost) cannotStart(line string, p *partition) string {
-	const why = "recovery found more index entries than log.index.size.max.bytes has room for, as in Kafka before KAFKA-806"
-	if p == nil {
-		for i := range g.nodes {
-			if n := &g.nodes[i]; n.overfull && n.down && strings.HasPrefix(line, nodeName(n.id)+" is down") {
-				return why
-			}
-		}
-		return ""
-	}
-	missing := 0
-	for _, id := range p.assignment {
-		if slices.Contains(p.auth.isr, id) && !g.node(id).down {
-			continue
-		}
-		if n := g.node(id); !n.overfull || !n.down {
-			return ""
-		}
-		missing++
-	}
-	if missing == 0 {
-		return ""
-	}
-	return "a replica's broker cannot start: " + why
 }
 
 // gaveUp says why a follower's fetcher may have failed for good: its log parts from

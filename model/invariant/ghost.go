@@ -77,9 +77,10 @@ type node struct {
 	registered, before kafka.BrokerEpoch
 	// executed is the highest controller epoch that this process obeyed.
 	executed kafka.ControllerEpoch
-	// overfull: its last process could not start, because a log has more index entries
-	// than an index has room for (see ghost.overfull).
-	overfull bool
+	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
+	unfit string
+	// lied: its disk reported syncs that it had not done; lost: and then lost its power.
+	lied, lost bool
 	// refused is when ZooKeeper last refused a write that it made as controller.
 	refused kafka.Nanos
 }
@@ -154,11 +155,12 @@ func (g *ghost) observe(e *event.Event) {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)
 	case event.DirectoryOffline:
-		g.overfull(e)
+		g.unfit(e)
 	case event.Healed:
 		g.healed = e.Time
 	case event.FaultStarted:
 		g.clockMoved = g.clockMoved || clockFault(e.Text)
+		g.diskLies(e)
 	case event.ControllerElected, event.BrokerRegistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:
@@ -229,13 +231,13 @@ func (g *ghost) process(e *event.Event) {
 	g.ch.n = n
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
-		n.before, n.executed, n.overfull = n.registered, 0, false
+		n.before, n.executed, n.unfit = n.registered, 0, ""
 	}
 	how := exited
 	if e.Kind == event.NodeCrashed {
 		how = killed
 		if e.Text == powerLossText {
-			how = powerLost
+			how, n.lost = powerLost, n.lied
 		}
 	}
 	g.each(func(p *partition) {

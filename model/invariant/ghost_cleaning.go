@@ -30,10 +30,12 @@ func (g *ghost) cleaned(p *partition, r *replica, e *event.Event) {
 	r.files.partial = true // segments become one
 	c := &r.clean
 	if e.Kind != event.CleaningBegan {
+		r.sparse = true
 		return
 	}
 	c.base, c.end = e.Base, e.Offset
 	c.bound, c.last = max(c.bound, e.Offset), e.Time
+	c.own = r.log.at(c.bound)
 	if p.keys == nil {
 		return
 	}
@@ -52,13 +54,15 @@ const (
 	unexplained                // nothing explains it
 )
 
-// absent judges a record of the committed log that a log which was cleaned so lacks.
+// absent judges a record of the committed log that a log which was cleaned so lacks. What
+// replaced it may be known to that log only: a leader that was deposed and does not know
+// it goes on to commit and to clean.
 func (p *partition) absent(r *rec, c *cleaning, clockMoved bool) (absence, string) {
 	k := p.keys
 	switch {
 	case r.offset >= c.bound:
 		return unexplained, "it is above everything that was cleaned"
-	case r.key == 0 || k.newer(p.committed, r, c.bound):
+	case r.key == 0 || k.newer(p.committed, r, c.bound) || c.own.b != nil && k.newer(c.own, r, c.bound):
 		return replaced, ""
 	case r.tombstone && k.horizonPassed(r.offset, c, p.topic.Compact.DeleteRetention):
 		return expiredRec, ""

@@ -56,10 +56,14 @@ type cleaning struct {
 	last  kafka.Nanos  // when the last one began
 	base  kafka.Offset // of the one under way
 	end   kafka.Offset
+	own   position // the log of which that was said, up to bound; b is nil before
 }
 
 // copied: a log has batches of one that was cleaned so.
 func (c *cleaning) copied(of cleaning) {
+	if of.bound > c.bound {
+		c.own = of.own
+	}
 	c.bound, c.last = max(c.bound, of.bound), max(c.last, of.last)
 }
 

@@ -187,7 +187,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role, g.ch.start = r.reach(), r.hw, r.epoch, r.role, r.logStart
 	switch e.Kind {
 	case event.BatchAppended:
-		r.several = r.several || !e.Flag && r.step == e.Seq
+		r.sparse = r.sparse || !e.Flag && r.step == e.Seq
 		r.step = e.Seq
 		g.ch.tail = r.log.b.epoch
 		if p.keys != nil {
@@ -205,6 +205,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		r.madeGood(p)
 	case event.ReplicaLoaded:
+		r.sparse = r.sparse || e.LEO > e.LogStart
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
@@ -218,6 +219,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 			r.forget(p.root)
 		}
 	case event.Truncated:
+		r.sparse = true
 		r.truncated(e.Offset, p.root)
 		if r.log.b == p.root && r.floor == e.Offset {
 			p.emptied(r, e.Offset)

@@ -51,10 +51,10 @@ type replica struct {
 	proposed []kafka.NodeID
 	isr      []kafka.NodeID
 
-	// step is the one that noted the last batch; several tells that it once appended more
-	// than one batch in a step, as followers do.
-	step    uint64
-	several bool
+	// step is the one that noted the last batch. sparse: the log may have more batches than
+	// its indexes have entries (see ghost.unfit).
+	step   uint64
+	sparse bool
 
 	failed  bool     // its fetcher gave it up
 	loaded  bool     // its log is open

@@ -1,0 +1,98 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// unfit notes that a broker could not start, if that is Kafka's own behaviour.
+//
+// Recovery makes an index entry for each batch that is far enough from the last one
+// (LogSegment.recover), and may so make more than the index holds. A log has fewer where a
+// follower entered one for all batches of a fetch (LogSegment.append before KAFKA-806) or
+// the cleaner one for all of a read (Cleaner.cleanInto), and where the count of bytes since
+// the last entry began anew: at a truncation and at a start. Then TimeIndex.maybeAppend or
+// OffsetIndex.append throws IllegalArgumentException, which neither LogLoader.recoverLog
+// nor LogManager.loadLogs expects.
+//
+// A checkpoint file is written beside the old one, synced and renamed. Where the disk lied
+// about that sync, a power loss may leave the new name with other bytes;
+// CheckpointFile.read throws IOException, LogManager.loadLogs takes the directory offline,
+// and the broker halts.
+func (g *ghost) unfit(e *event.Event) {
+	n := g.node(e.Node)
+	switch {
+	case n.registered > n.before:
+	case strings.Contains(e.Text, "the index is full") && g.sparse(e):
+		n.unfit = "recovery makes an index entry for each batch, and log.index.size.max.bytes has no room for as many"
+	case n.lost && strings.Contains(e.Text, "-checkpoint is corrupt"):
+		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
+	}
+}
+
+// sparse reports whether the log that e names by its directory may have had fewer index
+// entries than batches.
+func (g *ghost) sparse(e *event.Event) (sparse bool) {
+	g.each(func(p *partition) {
+		r := p.known(e.Node)
+		dir := fmt.Sprintf("/%s-%d/", p.tp.Topic, p.tp.Partition)
+		sparse = sparse || r != nil && r.sparse && strings.Contains(e.Text, dir)
+	})
+	return sparse
+}
+
+// diskLies remembers the nodes whose disks lied.
+func (g *ghost) diskLies(e *event.Event) {
+	if !strings.HasPrefix(e.Text, "lying_disk") {
+		return
+	}
+	for _, name := range strings.Fields(e.Actor) {
+		if id, ok := kafka.ParseBrokerHost(name); ok {
+			g.node(id).lied = true
+		}
+	}
+}
+
+// cannotStart excuses brokers that are down for such a reason, partitions of which
+// nothing but such brokers is missing, and that there is no controller if there are no
+// others.
+func (g *ghost) cannotStart(line string, p *partition) string {
+	if p != nil {
+		return g.missesUnfit(p)
+	}
+	why, others := "", false
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		switch {
+		case n.id == 0:
+		case n.unfit == "" || !n.down:
+			others = true
+		case strings.HasPrefix(line, nodeName(n.id)+" is down"):
+			return n.unfit
+		default:
+			why = n.unfit
+		}
+	}
+	if others || line != "0 active controllers" {
+		return ""
+	}
+	return "no broker can start: " + why
+}
+
+func (g *ghost) missesUnfit(p *partition) (why string) {
+	for _, id := range p.assignment {
+		n := g.node(id)
+		switch {
+		case slices.Contains(p.auth.isr, id) && !n.down:
+		case n.unfit == "" || !n.down:
+			return ""
+		default:
+			why = "a replica's broker cannot start: " + n.unfit
+		}
+	}
+	return why
+}
