@@ -72,6 +72,26 @@ func TestSweepReportNamesEachFindingOnce(t *testing.T) {
 	}
 }
 
+// What no run reached is listed, and so is whether the canary was caught.
+func TestSweepReportListsUnreachedProbesAndTheCanary(t *testing.T) {
+	m := sweepOf(100)
+	text := sweepText(t, m, SweepOptions{Canary: &sweep.Canary{Bug: "KAFKA-727", Seed: 7, Invariant: "repeatable-read"}})
+	for _, want := range []string{"isr-below-minimum", "never", "canary       KAFKA-727, put into a run of its own, was caught by repeatable-read\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "isr-at-minimum") && strings.Contains(line, "never") {
+			t.Errorf("a probe that was reached: %s", line)
+		}
+	}
+	text = sweepText(t, m, SweepOptions{Canary: &sweep.Canary{Bug: "KAFKA-727", Seed: 7, Invariant: "repeatable-read", Missed: "the verdict is pass"}})
+	if !strings.Contains(text, "canary       MISSED: a run with KAFKA-727 on (bugs/KAFKA-727, seed 7) did not violate repeatable-read: the verdict is pass\n") {
+		t.Errorf("a missed canary is not told:\n%s", text)
+	}
+}
+
 // A thousand failing seeds of one bug stay one screen (U18).
 func TestSweepReportStaysShort(t *testing.T) {
 	m := sweepOf(100)

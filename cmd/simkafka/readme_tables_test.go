@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,11 +103,14 @@ func readmeBugs() string {
 	return markdown([]string{"bug", "versions", "what goes wrong", "fails"}, rows)
 }
 
-//go:embed testdata/bench.jsonl
-var benchData []byte
+// benchData is read before a test goes to another directory.
+var benchData, errBenchData = os.ReadFile("testdata/bench.jsonl")
 
 // readmeBench is the measurement that was committed.
 func readmeBench() string {
+	if errBenchData != nil {
+		return errBenchData.Error()
+	}
 	head, finds, _, err := parseBench(benchData)
 	if err != nil {
 		return err.Error()
