@@ -138,6 +138,7 @@ type Event struct {
 	Kind            Kind
 	Flag            bool
 	Acks            int8
+	State           GroupState // of a group
 	Err             kafka.ErrorCode
 	Node            kafka.NodeID
 	Peer            kafka.NodeID
@@ -158,6 +159,7 @@ type Event struct {
 	Size       int32
 	Index      int32
 	Producer   int32 // number of the producing client
+	Generation int32 // of a group
 	First      int64 // number of a record within (producer, partition)
 	Created    kafka.Nanos
 	ISR        []kafka.NodeID
@@ -166,11 +168,9 @@ type Event struct {
 	Text       string
 
 	// Of the facts about groups (group.go).
-	Group      string // group id
-	Member     string // member id
-	Detail     string
-	Generation int32
-	State      GroupState
+	Group  string // group id
+	Member string // member id
+	Detail string
 
 	// Batch is the batch of a BatchAppended or RecordDelivered, or what the facts about
 	// groups say, lent until the observers have seen the event: who keeps an event clears
