@@ -142,6 +142,9 @@ func (g *ghost) clientChanged(e *event.Event) {
 		switch {
 		case e.Flag:
 			c.reset, c.of.disturbed = true, e.Time
+			for _, p := range c.parts {
+				p.given = -1 // the number may be given out again
+			}
 		case e.Detail == event.MemberCompleting:
 			c.reset = false
 		case e.Detail == event.MemberStable:
