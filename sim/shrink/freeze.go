@@ -83,9 +83,11 @@ func triggered(f *cluster.Firing) faults.Planned {
 	return p
 }
 
-// waits reports whether any fault waits for more than a time, or for a role.
+// waits reports whether any fault waits for more than a time, or is meant for whoever has
+// a role then: a scenario whose two forms differ.
 func waits(spec *scenarios.Spec) bool {
+	role := func(x faults.Selector) bool { return x.Moving() && x.Role != faults.Random }
 	return slices.ContainsFunc(spec.Events, func(p faults.Planned) bool {
-		return p.Trigger.On != nil || p.Trigger.Disk != nil || slices.ContainsFunc(p.Fault.Selectors(), faults.Selector.Moving)
+		return p.Trigger.On != nil || p.Trigger.Disk != nil || p.Trigger.Every > 0 || slices.ContainsFunc(p.Fault.Selectors(), role)
 	})
 }
