@@ -60,6 +60,8 @@
 // the timeline. The charts are latency-produce, latency-e2e, throughput,
 // partitions and lag; of runs with consumer groups also group-NAME and group-lag; all as
 // .svg and .png. The text trace is described in TraceHelp.
+// A failing seed's directory has more (failure.go): an explanation of at most 40 lines, and
+// the shrunk scenario, whose comment says what happens.
 //
 // Left out: HTML, JUnit of single runs, Perfetto and ShiViz traces, event logs.
 package report
