@@ -24,6 +24,19 @@
 // versions of requests and records, the settings, static members (KIP-345) and the
 // expiry of offsets (KIP-211).
 //
+// # Kept as Kafka has it
+//
+//   - A JoinGroup or SyncGroup that comes while the same member has one parked takes its
+//     place; the first is never answered. Nor is the SyncGroup of a member that is removed.
+//   - A load that fails, or that loses its partition on the way, ends, and what was read so
+//     far, or nothing, is served; in the second case until the unload that follows.
+//   - A leader whose directory fails keeps its groups: heartbeats are answered, commits fail.
+//   - OffsetDelete, DeleteGroups and a topic's deletion forget a commit that is under way
+//     without a tombstone for it; the next coordinator has it again.
+//   - A tombstone between a transaction's commit of the same key and its marker is undone by
+//     the marker, unless the cleaner has been there.
+//   - The number of partitions of __consumer_offsets is learned when the broker starts.
+//
 // # Left out
 //
 // The protocol of KIP-848, TxnOffsetCommit and the markers of transactions as they happen
