@@ -206,6 +206,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	for _, x := range c.parts {
 		c.disown(x)
 		x.position, x.before = kafka.NoOffset, kafka.NoOffset
+		x.given = -1 // a static member that comes back may be given it in the same generation
 	}
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost = true, false
