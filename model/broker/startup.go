@@ -119,8 +119,12 @@ func (b *Broker) load(in *step.Input, out *step.Effects) error {
 }
 
 func (b *Broker) noteLoaded(out *step.Effects, tp kafka.TopicPartition, l *log.Log, unclean bool) {
-	out.Note(event.Event{Kind: event.ReplicaLoaded, Node: b.cfg.NodeID, TP: tp, LogStart: l.LogStartOffset(),
-		LEO: l.LogEndOffset(), HW: l.HighWatermark(), Base: l.ActiveBase(), Flag: unclean})
+	e := event.Event{Kind: event.ReplicaLoaded, Node: b.cfg.NodeID, TP: tp, LogStart: l.LogStartOffset(),
+		LEO: l.LogEndOffset(), HW: l.HighWatermark(), Base: l.ActiveBase(), Flag: unclean}
+	if from, to := l.Hole(); to > 0 {
+		e.Offset, e.Last = from, to-1
+	}
+	out.Note(e)
 }
 
 // serve begins to handle requests, those that have waited first.

@@ -39,6 +39,8 @@ func (c *forward) observe(e *event.Event) {
 	case e.Base < r.position:
 		c.violate(p, "%s got offset %d at %s after it had got %d, without a reset", e.Actor, e.Base, e.Time, r.position-1)
 	case p.compacted: // what lay between is gone
+	case p.hole(e.Node, r.position, e.Base) != nil:
+		c.suspend(p, p.hole(e.Node, r.position, e.Base).String())
 	default:
 		c.violate(p, "%s got offset %d at %s; it had never got %d to %d", e.Actor, e.Base, e.Time, r.position, e.Base-1)
 	}
@@ -94,6 +96,10 @@ func (c *forward) readBack(b *readBatch) {
 	// Retention goes on while the log is read.
 	deleted := b.expected < b.p.deleted && b.entry.base <= b.p.deleted
 	if !b.first && b.entry.base > b.expected && !b.p.compacted && !deleted {
+		if i := b.p.hole(b.node, b.expected, b.entry.base); i != nil {
+			c.suspend(b.p, i.String())
+			return
+		}
 		c.violate(b.p, "the final read got offset %d after %d", b.entry.base, b.expected-1)
 	}
 }

@@ -206,6 +206,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.madeGood(p)
 	case event.ReplicaLoaded:
 		r.sparse = r.sparse || e.LEO > e.LogStart
+		p.holed(r, e)
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
@@ -305,6 +306,29 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 		i.to, i.held = r.lost.to, r.lost.held
 	}
 	r.lost = p.happened(i)
+}
+
+// holed: recovery found that a power loss had taken offsets between two segments. Kafka
+// loads such a log like any other: LogLoader.recoverLog deletes the segments behind one
+// in which bytes were torn, but does not compare the end of a segment with the base of the
+// next one.
+func (p *partition) holed(r *replica, e *event.Event) {
+	if e.Last == 0 || r.stop != powerLost {
+		return
+	}
+	x := r.log.at(e.Last + 1)
+	p.happened(&incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: x.end, held: x, hole: true})
+}
+
+// hole is the loss of a replica that left offsets missing inside its log, if those at
+// [from, to) are among them; nil otherwise.
+func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
+	for _, i := range p.incidents {
+		if i.hole && i.node == id && i.from <= from && to <= i.to {
+			return i
+		}
+	}
+	return nil
 }
 
 // madeGood forgets a loss when the replica has all that was committed again.

@@ -35,7 +35,9 @@ type incident struct {
 	// cause is the lossy incident behind a lossyCut.
 	cause *incident
 	// led: after a lossy incident the node was elected.
-	led  bool
+	led bool
+	// hole: the log goes on behind what was lost.
+	hole bool
 	text string // what String said first
 }
 

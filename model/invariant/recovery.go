@@ -11,8 +11,9 @@ func recoveryKeepsPrefix() rule {
 			Rules: "INV-11 I-29",
 			Words: "A log that is opened again is a prefix, in whole batches, of what was appended: all of it after a clean stop, or after a kill of a leader; " +
 				"after a power loss at least what an earlier clean stop or power loss had left.",
-			When:   "at each opening of a log",
-			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it",
+			When: "at each opening of a log",
+			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
+				"a power loss may leave a segment empty and the next one not, which recovery takes for a log without those offsets",
 		},
 		kinds: []event.Kind{event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
 		build: func(f *findings) checker { return &recovery{f} },
@@ -29,6 +30,10 @@ func (c *recovery) observe(e *event.Event) {
 	c.checked++
 	p, r := c.g.ch.p, c.g.ch.r
 	switch {
+	case e.Kind == event.ReplicaLoaded && e.Last > 0 && l.stop != powerLost:
+		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
+	case e.Kind == event.ReplicaLoaded && e.Last > 0:
+		c.suspend(p, nodeName(r.node)+" lost, in a power loss, all of a segment but not the one behind it, and recovery does not look for that")
 	case l.torn:
 		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
 	case l.stop == powerLost && l.after < l.durable:

@@ -43,6 +43,7 @@ type Loader struct {
 	producers producerState // of the segment that is recovered
 	checked   bool          // the indexes of a clean log
 	recovered int           // index of the next segment to recover
+	scanned   kafka.Offset  // exclusive end of the segment that was recovered last
 	splits    int           // segments that were split
 	leo       kafka.Offset
 }
@@ -238,6 +239,7 @@ func (l *Loader) recoverOn() (done bool, cut int64, err error) {
 		done = true
 		cut, err = s.truncateTo(&l.log.place, s.base, l.p.Now)
 	case done:
+		l.scanned = max(l.scan.seg.base, l.scan.producers.mapEnd)
 		// The next segment begins with it.
 		err = l.log.takeSnapshot(&l.scan.producers, true)
 	}
@@ -280,5 +282,20 @@ func (l *Loader) recoverLog() (busy bool, err error) {
 	if cut > 0 {
 		return true, log.deleteSegments(l.recovered, len(log.segments))
 	}
+	l.noteHole()
 	return true, nil
+}
+
+// noteHole remembers the first offsets that are missing between a segment in which
+// nothing was torn and the next one. A power loss may take all that a segment had not
+// synced and leave the next one; like Kafka's, recovery goes on over that. What a cleaner
+// took is no hole.
+func (l *Loader) noteHole() {
+	log := l.log
+	if log.cfg.Compact || log.holeEnd > 0 || l.recovered == len(log.segments) {
+		return
+	}
+	if next := log.segments[l.recovered].base; l.scanned < next {
+		log.hole, log.holeEnd = l.scanned, next
+	}
 }

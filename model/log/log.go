@@ -42,6 +42,9 @@ type Log struct {
 	// counts from there.
 	lastFlush kafka.TimestampMs
 	cuts      uint32 // truncations so far
+	// hole, up to holeEnd, is missing between two segments that recovery found; holeEnd is
+	// 0 if nothing is.
+	hole, holeEnd kafka.Offset
 
 	hints hints
 }
@@ -122,6 +125,10 @@ func (l *Log) Segments() []Segment {
 	}
 	return out
 }
+
+// Hole is the first run of offsets that recovery found missing between two segments; to is
+// exclusive, and 0 if there is none.
+func (l *Log) Hole() (from, to kafka.Offset) { return l.hole, l.holeEnd }
 
 // ActiveBase is the offset at which the active segment begins.
 func (l *Log) ActiveBase() kafka.Offset { return l.active().base }
