@@ -52,6 +52,7 @@ func (w *world) setGroups() {
 	set("offsets.topic.num.partitions", w.int("offsets-partitions", 1, 4))
 	set("offsets.topic.replication.factor", min(w.spec.Cluster.Brokers, int(w.int("offsets-replication", 2, 3))))
 	set("group.initial.rebalance.delay.ms", w.int("initial-delay", 0, 3000))
+	set("group.min.session.timeout.ms", 500)
 	set("offsets.commit.timeout.ms", w.int("commit-timeout", 1000, 5000))
 	if w.odd("offsets-segments", 30) {
 		set("offsets.topic.segment.bytes", w.int("offsets-segment", 500, 8000))
@@ -68,6 +69,9 @@ func (w *world) setGroups() {
 // member draws what one kind of consumers does in its group.
 func (w *world) member(c *Consumer, assignors string) {
 	c.Count = int(w.int("count", 1, 4))
+	if w.odd("late", 30) {
+		c.Start = w.millis("start", 5*kafka.Second, 25*kafka.Second)
+	}
 	if len(c.Topics) > 1 && w.odd("one-topic", 30) {
 		c.Topics = c.Topics[:1]
 	}
@@ -75,9 +79,9 @@ func (w *world) member(c *Consumer, assignors string) {
 	c.Commit = w.pick("commit", "auto", "auto", "sync", "async", "before")
 	c.Processing = w.millis("processing", 0, 2*kafka.Millisecond)
 	set("partition.assignment.strategy", assignors)
-	set("session.timeout.ms", w.int("session", 6000, 10_000))
-	set("heartbeat.interval.ms", w.int("heartbeat", 300, 2000))
-	set("max.poll.interval.ms", w.int("poll-interval", 6000, 15_000))
+	set("session.timeout.ms", w.int("session", 1000, 8000))
+	set("heartbeat.interval.ms", w.int("heartbeat", 100, 900))
+	set("max.poll.interval.ms", w.int("poll-interval", 2000, 12_000))
 	set("max.poll.records", w.int("poll-records", 1, 500))
 	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
 	set("default.api.timeout.ms", w.int("api-timeout", 3000, 10_000))
@@ -95,11 +99,16 @@ func (w *world) member(c *Consumer, assignors string) {
 	}
 }
 
-// groupFaults are the kinds that only worlds with groups have (groups 6.6).
-var groupFaults = []drawnFault{
+// memberFaults happen to members in every world with groups: nothing makes more
+// rebalances.
+var memberFaults = []drawnFault{
 	{"kill-member", false, func(w *world, p *faults.Planned) { w.down(p, faults.Kill{Node: w.aMember()}) }},
 	{"stop-member", false, func(w *world, p *faults.Planned) { w.down(p, faults.Stop{Node: w.aMember()}) }},
 	{"pause-member", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: w.aMember()}) }},
+}
+
+// groupFaults are the other kinds that only worlds with groups have (groups 6.6).
+var groupFaults = []drawnFault{
 	{"kill-coordinator", false, func(w *world, p *faults.Planned) { w.down(p, faults.Kill{Node: w.coordinator()}) }},
 	{"stop-coordinator", false, func(w *world, p *faults.Planned) { w.down(p, faults.Stop{Node: w.coordinator()}) }},
 	{"pause-coordinator", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: w.coordinator()}) }},
@@ -129,12 +138,12 @@ func (w *world) groupFaults() {
 			on = append(on, &groupFaults[i])
 		}
 	}
-	if len(on) == 0 {
-		on = append(on, &groupFaults[w.int("only-of-groups", 0, int64(len(groupFaults)-1))])
-	}
-	for i := range w.int("group-faults", 1, 5) {
+	for i := range w.int("group-faults", 1, 8) {
 		w.path = fmt.Sprintf("group-fault/%d/", i)
-		f := on[w.int("kind", 0, int64(len(on)-1))]
+		f := &memberFaults[w.int("member-fault", 0, int64(len(memberFaults)-1))]
+		if len(on) > 0 && w.odd("other", 50) {
+			f = on[w.int("kind", 0, int64(len(on)-1))]
+		}
 		var p faults.Planned
 		w.groupTrigger(&p)
 		f.draw(w, &p)
