@@ -103,10 +103,13 @@ func faultLine(p *faults.Planned) string {
 	return text
 }
 
+// whole are the facts whose text is not cut as long as there is room.
+var whole = [event.NumKinds]bool{event.FaultStarted: true, event.DirectoryOffline: true, event.FetcherFailed: true, event.Assertion: true}
+
 // chainRow is a line of the chain in columns.
 type chainRow struct{ n, after, at, event, node, what string }
 
-// chainLines are the chain; faults may take spare more lines than one each.
+// chainLines are the chain; faults and the like may take spare more lines than one each.
 func chainLines(s *explain.Story, spare int, style Style) []string {
 	if len(s.Chain) == 0 {
 		return nil
@@ -127,7 +130,7 @@ func chainLines(s *explain.Story, spare int, style Style) []string {
 			padLeft(r.event, widths[3]), padRight(r.node, widths[4]))
 		room := max(20, style.width()-displayWidth(head))
 		text := []string{clip(r.what, room)}
-		if lines := Wrap(r.what, room); i > 0 && s.Chain[i-1].Event.Kind == event.FaultStarted && len(lines) <= spare+1 {
+		if lines := Wrap(r.what, room); i > 0 && whole[s.Chain[i-1].Event.Kind] && len(lines) <= spare+1 {
 			text, spare = lines, spare+1-len(lines)
 		}
 		for j, l := range text {

@@ -14,12 +14,13 @@ func (h *history) chain(max int, causes []Cause) (links []Link, hidden int) {
 	h.offset = focus(h.target.What, h.facts)
 	h.sent()
 	g := link(h.facts, h.parents, h.told)
-	keep := g.reach(append(h.ends(), h.faults(causes)...))
+	struck := h.faults(causes)
+	keep := g.reach(append(h.ends(), struck...))
 	rank := make([]int, len(h.facts))
 	quiet, last := h.quiet(), h.lasts()
 	for i := range h.facts {
 		switch f := &h.facts[i]; {
-		case !keep[i]:
+		case !keep[i], f.Kind == event.FaultStarted && !slices.Contains(struck, i):
 		case i < quiet && !h.ofRecord(f) && !atStart[f.Kind]:
 		case f.Kind == event.ControlExecuted && h.target.TP.Topic != "":
 		case frequent[f.Kind] && !h.ofRecord(f) && f.Time != h.target.At && (f.Kind == event.BatchSent || last[key{f.Actor, f.Kind}] != i):
@@ -39,10 +40,13 @@ var frequent = [event.NumKinds]bool{event.BatchSent: true, event.BatchAppended: 
 // the same.
 var atStart = [event.NumKinds]bool{event.BecameLeader: true, event.ControllerElected: true, event.FaultStarted: true}
 
-// quiet is how many facts there are before the first fault that strikes a cluster at work;
-// 0 without one.
+// quiet is how many facts there are before the first fault that strikes a cluster at work,
+// or without one before the work itself.
 func (h *history) quiet() int {
-	return max(0, slices.IndexFunc(h.facts, func(f fact) bool { return f.Kind == event.FaultStarted && f.Time >= h.start }))
+	if i := slices.IndexFunc(h.facts, func(f fact) bool { return f.Kind == event.FaultStarted && f.Time >= h.start }); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(h.facts, func(f fact) bool { return f.Time >= h.start }))
 }
 
 type key struct {

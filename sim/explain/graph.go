@@ -104,7 +104,7 @@ func (b *builder) state(i int) {
 		from(j, ok)
 	}
 	switch f.Kind {
-	case event.NodeBooted:
+	case event.NodeBooted, event.DirectoryOffline:
 		of(b.process)
 	case event.NodeCrashed, event.NodePaused, event.NodeStopped, event.NodeResumed:
 		of(b.process)
@@ -165,7 +165,7 @@ func (b *builder) absence(i int) {
 	switch f.Kind {
 	case event.SessionExpired:
 		about = []string{f.Text}
-	case event.IsrProposed, event.RecordFailed, event.ControllerResigned, event.FetcherFailed, event.DirectoryOffline, event.NodeStopped:
+	case event.IsrProposed, event.RecordFailed, event.ControllerResigned, event.FetcherFailed, event.DirectoryOffline:
 		about = []string{f.Actor}
 	case event.BrokerUnregistered:
 		about = []string{kafka.BrokerHost(f.Node)}
@@ -207,7 +207,7 @@ func (b *builder) remember(i int) {
 				break
 			}
 		}
-	case event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed:
+	case event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed, event.DirectoryOffline:
 		b.process[f.Actor] = i
 	}
 	if f.TP.Topic != "" && f.Node > 0 && f.Kind != event.PartitionChanged && f.Kind != event.RecordDelivered {
