@@ -23,6 +23,7 @@ func TestJSONKeysAreSorted(t *testing.T) {
 	var b bytes.Buffer
 	full := violatedRun()
 	full.Loss, full.NotModelled = lossRun().Loss, lossRun().NotModelled
+	full.Groups = groupRun().Groups
 	if err := WriteJSONAll(&b, []*outcome.Result{full, {Settled: -1}}); err != nil {
 		t.Fatal(err)
 	}

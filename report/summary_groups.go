@@ -22,7 +22,10 @@ func (p *printer) groups() {
 		p.printf("  processed %s, again %s, skipped %s\n", count(g.Processed), count(g.Duplicates), count(g.Skipped))
 		p.groupOddities(g)
 		p.rebalances(g)
-		p.groupPartitions(g)
+		if len(g.Partitions) > 0 {
+			p.printf("\n")
+			p.groupPartitions(g)
+		}
 	}
 }
 
@@ -30,11 +33,11 @@ func (p *printer) groups() {
 func (p *printer) groupOddities(g *outcome.Group) {
 	var parts []string
 	for _, x := range []struct {
-		n    int64
-		what string
-	}{{g.Refused, "commits refused: no member any more"}, {g.Regressions, "committed offsets went back"}, {g.Expired, "committed offsets expired"}} {
+		n          int64
+		noun, what string
+	}{{g.Refused, "commit", "refused: no member any more"}, {g.Regressions, "committed offset", "went back"}, {g.Expired, "committed offset", "expired"}} {
 		if x.n > 0 {
-			parts = append(parts, count(x.n)+" "+x.what)
+			parts = append(parts, plural(x.n, x.noun)+" "+x.what)
 		}
 	}
 	if parts != nil {
