@@ -28,6 +28,7 @@ var generators = map[string]func() string{
 	"failpoints": readmeFailpoints,
 	"metrics":    readmeMetrics,
 	"invariants": readmeInvariants,
+	"delivery":   readmeDelivery,
 	"profiles":   readmeProfiles,
 	"settings":   readmeSettings,
 	"result":     readmeResult,
@@ -175,6 +176,15 @@ func readmeMetrics() string {
 		return fmt.Sprint("metrics without words: ", left)
 	}
 	return markdown([]string{"metric", "value", "what it is"}, rows)
+}
+
+// readmeDelivery is what sim/cluster measures, to the record.
+func readmeDelivery() string {
+	table, err := os.ReadFile("../../sim/cluster/testdata/delivery.md")
+	if err != nil {
+		return err.Error()
+	}
+	return string(table)
 }
 
 func readmeInvariants() string {
