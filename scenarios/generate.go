@@ -141,6 +141,7 @@ type world struct {
 	session             kafka.Nanos          // zookeeper.session.timeout.ms
 	lag                 kafka.Nanos          // replica.lag.time.max.ms
 	lossy               []string             // brokers that may lose unsynced data
+	oneBatch            bool                 // followers fetch one batch at a time
 	cause               *faults.EventTrigger // of the fault in the making, nil if it has none
 }
 
