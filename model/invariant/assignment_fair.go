@@ -53,11 +53,12 @@ func (l *life) all() (n int) {
 }
 
 // assignable counts the partitions of all subscribed topics of which something is
-// assigned: those that the leader knows.
+// assigned, or withheld: those that the leader knows.
 func (g *ghost) assignable(l *life) (n int) {
 	for _, t := range l.wanted() {
+		of := func(tp kafka.TopicPartition) bool { return tp.Topic == t }
 		if slices.ContainsFunc(l.members, func(m *member) bool {
-			return slices.ContainsFunc(m.given.parts, func(tp kafka.TopicPartition) bool { return tp.Topic == t })
+			return slices.ContainsFunc(m.given.parts, of) || l.cooperative() && slices.ContainsFunc(m.sub.owned, of)
 		}) {
 			n += int(g.partitionsOf(t))
 		}
