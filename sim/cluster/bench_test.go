@@ -61,13 +61,17 @@ func measuredSpec(b testing.TB, s *scenarios.Spec, opts Options) ran {
 
 // load runs a scenario with seeds 1, 2 and so on.
 func load(b *testing.B, name string, valid ...func(*testing.B, ran)) {
+	loadSpec(b, func() *scenarios.Spec { return builtin(b, name) }, valid...)
+}
+
+func loadSpec(b *testing.B, spec func() *scenarios.Spec, valid ...func(*testing.B, ran)) {
 	var cpu time.Duration
 	var events, dispatched, acked, simulated float64
 	runs := 0.0
 	b.ReportAllocs()
 	for b.Loop() {
 		runs++
-		r := measured(b, name, Options{Seed: uint64(runs)})
+		r := measuredSpec(b, spec(), Options{Seed: uint64(runs)})
 		if r.Verdict != outcome.Pass {
 			b.Fatalf("seed %d: %v", r.Seed, r.Why)
 		}
