@@ -42,10 +42,13 @@ func (w *world) strategies() []string {
 	return s
 }
 
-// setGroups draws the brokers' settings. Tiny indexes are taken back: a follower fetches
-// more batches of __consumer_offsets at once than they have room for, and gives up.
+// setGroups draws the brokers' settings. Two are taken back: a follower fetches more
+// batches of __consumer_offsets at once than tiny indexes have room for, and gives up; and
+// if each fetch brings one batch it does not keep up with the members' commits.
 func (w *world) setGroups() {
-	w.spec.Cluster.Config = slices.DeleteFunc(w.spec.Cluster.Config, func(s Setting) bool { return s.Key == "log.index.size.max.bytes" })
+	w.spec.Cluster.Config = slices.DeleteFunc(w.spec.Cluster.Config, func(s Setting) bool {
+		return s.Key == "log.index.size.max.bytes" || s.Key == "replica.fetch.max.bytes"
+	})
 	set := func(key string, value any) {
 		w.spec.Cluster.Config = append(w.spec.Cluster.Config, Setting{Key: key, Value: fmt.Sprint(value)})
 	}
@@ -89,7 +92,7 @@ func (w *world) member(c *Consumer, assignors string) {
 		set("fetch.min.bytes", 10_000)
 	}
 	if c.Commit == "auto" {
-		set("auto.commit.interval.ms", w.int("commit-interval", 100, 5000))
+		set("auto.commit.interval.ms", w.int("commit-interval", 500, 5000))
 	}
 	if p, _ := config.ProfileByName(w.spec.Protocol); p.StaticMembers && w.odd("static", 30) {
 		set("group.instance.id", c.Name)
