@@ -177,6 +177,7 @@ func drawWorld(c Chooser, m mode) *world {
 	w.topology()
 	w.settings()
 	w.workload()
+	w.easeDisk()
 	if m.lineage {
 		w.lineage()
 	} else {
