@@ -63,6 +63,13 @@ func TestTornTailTable(t *testing.T) {
 			want = 21
 		}
 		equal(t, r.name+": end", l.LogEndOffset(), want)
+		from, to := l.Hole()
+		wantFrom, wantTo := r.leo, kafka.Offset(20) // the next segment begins at 20
+		if r.cut {
+			wantFrom, wantTo = 0, 0
+		}
+		equal(t, r.name+": hole from", from, wantFrom)
+		equal(t, r.name+": hole to", to, wantTo)
 		equal(t, r.name+": later segments", len(l.Segments())-1, map[bool]int{true: 0, false: 1}[r.cut])
 		equal(t, r.name+": files to remove", len(l.TakeDeleted()) > 0, r.cut)
 	}
