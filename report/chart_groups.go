@@ -229,7 +229,7 @@ func groupLagChart(r *outcome.Result) Chart {
 	p.Y.Tick.Marker = plot.TickerFunc(countTicks)
 	p.Add(b, grid{vertical: true})
 	c := Chart{Name: "group-lag", title: "Lag of consumer groups", about: about(r), panels: []*plot.Plot{p}, height: panelHeight}
-	c.notes = append([]string{"high watermark minus committed offset, summed over the partitions of the group; pale: minus what is processed"}, faultNotes(r)...)
+	c.notes = append([]string{"high watermark minus committed offset, summed over the group (from its start, if none is committed); pale: minus what is processed"}, faultNotes(r)...)
 	top, drawn := 0.0, 0
 	for i, l := range r.Series.GroupLags[:min(len(r.Series.GroupLags), maxGroupLines)] {
 		var committed, rest []point
