@@ -44,7 +44,7 @@ func (s sample) String() string { return fmt.Sprintf("%s %d", s.scenario, s.seed
 var samples = []sample{
 	{"codecs", 1}, {"leader-crash", 1}, {"w1", 1},
 	{"w1", 2}, {"power-loss-all", 1}, {"a-03-fast-double-failover", 1}, {"zk-session-expiry", 1}, {"disk-full", 1},
-	{"unclean-election", 1}, {"leader-crash", 1<<64 - 1},
+	{"unclean-election", 1}, {"leader-crash", 1<<64 - 1}, {"killed-consumer", 1}, {"zombie-coordinator", 1},
 }
 
 const emulated = 3
