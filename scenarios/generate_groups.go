@@ -89,6 +89,9 @@ func (w *world) member(c *Consumer, assignors string) {
 	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
 	set("default.api.timeout.ms", w.int("api-timeout", 3000, 10_000))
 	if c.Commit == "async" { // else it commits each record, and brokers that sync each batch never catch up
+		// A broker waits for as many bytes, also where the partitions may give fewer: then each
+		// fetch takes fetch.max.wait.ms for one batch (DelayedFetch.tryComplete).
+		c.Config = slices.DeleteFunc(c.Config, func(s Setting) bool { return s.Key == "max.partition.fetch.bytes" })
 		set("fetch.min.bytes", 10_000)
 	}
 	if c.Commit == "auto" {
