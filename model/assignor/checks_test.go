@@ -221,10 +221,15 @@ func withUserDataOf(a Assignor, members []Member) []Member {
 // argument's own the result.
 func converged(t tester, name string, topics []Topic, members []Member, generation int32) (last *outcome, rounds int, withheld bool) {
 	t.Helper()
+	return convergedWithin(4, t, name, topics, members, generation)
+}
+
+func convergedWithin(most int, t tester, name string, topics []Topic, members []Member, generation int32) (last *outcome, rounds int, withheld bool) {
+	t.Helper()
 	before := slices.Clone(members)
 	for again := true; again; {
-		if rounds++; rounds > 4 {
-			t.Fatalf("no end after 4 rounds")
+		if rounds++; rounds > most {
+			t.Fatalf("no end after %d rounds", most)
 		}
 		last = round(t, name, topics, members)
 		again = follow(members, last.got, generation) && name == "cooperative-sticky"
