@@ -15,7 +15,7 @@ func committedOffsetsKept() rule {
 			Words: "What a coordinator loads is what was published before: no older committed offset, no older generation, and of the same record the same contents; and a " +
 				"member that asks what is committed gets a value that was so at some time since it got the partition.",
 			When: "when a coordinator has read its partition of __consumer_offsets to the end; at each answer to OffsetFetch that a member uses",
-			Broken: "committed records of __consumer_offsets lost in an allowed unclean election or power loss; a coordinator that was replaced and does not know it answers " +
+			Broken: "committed records of __consumer_offsets lost in an allowed unclean election or power loss; offsets loaded from above the high watermark; a coordinator that was replaced and does not know it answers " +
 				"with what it has (LD-10); offsets.commit.required.acks below all",
 		},
 		kinds: []event.Kind{event.OffsetLoaded, event.CoordinatorLoaded, event.CommittedFetched},
@@ -39,6 +39,10 @@ func (c *kept) observe(e *event.Event) {
 // lost tells of a loss, or why it may be.
 func (c *kept) lost(x *group, index int32, at kafka.Offset, tp kafka.TopicPartition, format string, args ...any) {
 	if p := c.g.offsetsPartition(index); p != nil {
+		if com := x.comsBy[tp]; com != nil && at == kafka.Offset(com.at) && com.neverCommitted(p) {
+			c.suspend(p, "a coordinator had loaded a committed offset from above the high watermark, and no other replica had it when its broker died")
+			return
+		}
 		if why := p.fellBack(at); why != "" {
 			c.suspend(p, why)
 			return

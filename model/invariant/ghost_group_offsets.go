@@ -19,8 +19,11 @@ type committed struct {
 	// since is from when on there is always some value, accepted and published are those
 	// of the newest commit.
 	since, accepted, published kafka.Nanos
-	// by is whose commit it was; nil for one that was loaded.
+	// by is whose commit it was; nil for one that was loaded. loaded tells those apart
+	// from commits of nobody, from is the log that it was loaded from.
 	by     *groupClient
+	loaded bool
+	from   position
 	number int64
 	// values are the last ones, newest at count-1.
 	values [keptValues]pastValue
@@ -62,7 +65,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		if c.known && e.First <= c.at {
 			return // a deposed coordinator hears of what was replicated before
 		}
-		c.by, c.number = nil, 0
+		c.by, c.number, c.loaded = nil, 0, false
 		if part, sent := g.commitOf(e); sent != nil {
 			c.by, c.number = part.client, sent.number
 		}
@@ -72,7 +75,8 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 			c.life = l
 			return
 		}
-		c.by, c.number, c.accepted = nil, 0, e.Time
+		c.by, c.number, c.loaded, c.accepted = nil, 0, true, e.Time
+		c.from = g.offsetsLog(e.Index, e.Node)
 	}
 	if !c.known {
 		c.since = e.Time
@@ -80,6 +84,24 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 	c.known, c.life, c.offset, c.at, c.published = true, l, e.Offset, e.First, e.Time
 	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time}
 	c.count++
+}
+
+// offsetsLog is a broker's log of a partition of __consumer_offsets, nowhere if nothing was
+// noted of it.
+func (g *ghost) offsetsLog(index int32, id kafka.NodeID) position {
+	if p := g.offsetsPartition(index); p != nil {
+		if r := p.known(id); r != nil {
+			return r.log
+		}
+	}
+	return position{}
+}
+
+// neverCommitted: the value was loaded from above the high watermark, and its record was
+// not committed since. GroupMetadataManager reads to the log end.
+func (c *committed) neverCommitted(p *partition) bool {
+	at := kafka.Offset(c.at)
+	return c.loaded && (at >= p.committed.end || c.from.b != nil && meet(c.from, p.committed).end <= at)
 }
 
 // each visits the remembered values, newest first, until visit is false. It is true if
