@@ -14,7 +14,7 @@ import (
 type rounds struct {
 	count  int
 	follow bool        // the rebalance under way was begun by members that give up or take
-	rested kafka.Nanos // when the group was last stable
+	formed kafka.Nanos // when the members of the last generation had joined
 	topics int         // that the leader knew
 }
 
@@ -31,14 +31,14 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 		r.follow = l.state == event.GroupStable && (e.Text == metadataText || e.Text == leaderText)
 	case event.GroupCompletingRebalance:
 		r.count++
-		if !r.follow || x.disturbed > r.rested {
+		if !r.follow || x.disturbed > r.formed { // also one whose SyncGroup got no answer
 			r.count = 1
 		}
+		r.formed = e.Time
 	case event.GroupStable:
 		if n := l.topics(); n > r.topics {
 			r.topics, r.count = n, 1
 		}
-		r.rested = e.Time
 	}
 }
 
