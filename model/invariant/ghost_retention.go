@@ -234,11 +234,29 @@ func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired boo
 func (p *partition) newest(r *replica, from, to kafka.Offset) (created kafka.Nanos, found bool) {
 	for i := range p.acks.ring {
 		a := &p.acks.ring[i]
-		if a.base >= from && a.base < to && (!found || a.created > created) && p.stays(r, a) && r.agrees(p.committed) > a.base {
+		if a.base >= from && a.base < to && (!found || a.created > created) && p.stays(r, a) && r.agrees(p.committed) > a.base && p.holds(r, a) {
 			created, found = a.created, true
 		}
 	}
 	return created, found
+}
+
+// holds: as far as is remembered, a leader put the acknowledged batch into no other log
+// than r's. Another leader of the same time may have acknowledged the offsets, with acks=1.
+func (p *partition) holds(r *replica, a *ack) bool {
+	for _, b := range p.branches {
+		if b.blank || a.base < b.start || a.base >= b.end {
+			continue
+		}
+		e, _, how := b.find(a.base)
+		if how == absent || how == found && (e.base != a.base || e.next() != a.last()+1) {
+			continue // there is another batch
+		}
+		if meet(position{b, a.last() + 1}, r.log).end <= a.last() {
+			return false
+		}
+	}
+	return true
 }
 
 // stays reports whether r's cleaner must have left a record of an acknowledged batch.
