@@ -14,7 +14,7 @@ func committedOffsetsKept() rule {
 			Rules: "groups VI-8 VI-40",
 			Words: "What a coordinator loads is what was published before: no older committed offset, no older generation, and of the same record the same contents; and a " +
 				"member that asks what is committed gets a value that was so at some time since it got the partition.",
-			When: "when a coordinator has read its partition of __consumer_offsets to the end; at each answer to OffsetFetch that a member uses",
+			When: "when a coordinator that leads in the committed epoch has read its partition of __consumer_offsets to the end; at each answer to OffsetFetch that a member uses",
 			Broken: "committed records of __consumer_offsets lost in an allowed unclean election or power loss; offsets loaded from above the high watermark; a coordinator that was replaced and does not know it answers " +
 				"with what it has (LD-10); offsets.commit.required.acks below all",
 		},
@@ -26,6 +26,9 @@ func committedOffsetsKept() rule {
 type kept struct{ *findings }
 
 func (c *kept) observe(e *event.Event) {
+	if e.Kind != event.CommittedFetched && c.g.deposed(e) {
+		return // it has not heard yet that it was replaced
+	}
 	switch e.Kind {
 	case event.OffsetLoaded:
 		c.offset(c.g.ch.groups.of, c.g.ch.groups.com, e)

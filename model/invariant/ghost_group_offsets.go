@@ -71,6 +71,9 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		}
 		c.accepted = e.Created
 	case event.OffsetLoaded:
+		if g.deposed(e) {
+			return
+		}
 		if c.known && e.First == c.at {
 			c.life = l
 			return
@@ -95,6 +98,16 @@ func (g *ghost) offsetsLog(index int32, id kafka.NodeID) position {
 		}
 	}
 	return position{}
+}
+
+// deposed: what a coordinator loads in an epoch that is over by then is no news.
+func (g *ghost) deposed(e *event.Event) bool {
+	index := e.Index
+	if e.Kind == event.CoordinatorLoaded {
+		index = e.TP.Partition
+	}
+	p := g.offsetsPartition(index)
+	return p != nil && p.auth.known && e.LeaderEpoch < p.auth.epoch
 }
 
 // neverCommitted: the value was loaded from above the high watermark, and its record was

@@ -86,6 +86,7 @@ func (x *script) line(line string) {
 		}
 	case "state":
 		e := l.event()
+		e.TP.Topic = l.text("topic", e.TP.Topic)
 		if !l.has("pe") {
 			e.PartitionEpoch = x.pe
 		}
