@@ -94,6 +94,8 @@ func (c *Cluster) openPartition(o *opens, tp kafka.TopicPartition, leader *repli
 		o.add("%s has no leader in office (committed: %d)", tp, v.leader)
 	case len(v.isr) < len(v.replicas):
 		o.add("%s has ISR %v of replicas %v", tp, v.isr, v.replicas)
+	case leader.Log() != nil && leader.Log().LogEndOffset() > leader.PublishedLEO():
+		o.add("%s: an append to the leader's log, which ends at %d, is under way", tp, leader.Log().LogEndOffset())
 	case leader.HighWatermark() < leader.PublishedLEO():
 		o.add("%s: high watermark %d below end %d", tp, leader.HighWatermark(), leader.PublishedLEO())
 	}
