@@ -34,7 +34,11 @@ func (c *retained) observe(e *event.Event) {
 	p, r := c.g.ch.p, c.g.ch.r
 	switch e.Kind {
 	case event.ReplicaLoaded:
-		if l := &c.g.ch.load; l.happened && l.stop != powerLost && e.LogStart > c.g.ch.start && l.before > 0 {
+		l := &c.g.ch.load
+		if !l.happened || l.stop == powerLost || e.LogStart <= c.g.ch.start || l.before == 0 {
+			return
+		}
+		if c.checked++; !c.diedDeleting(p, r, e.LogStart) {
 			c.violate(p, "the log of %s began at %d and was opened with log start %d", nodeName(r.node), c.g.ch.start, e.LogStart)
 		}
 	case event.LogStartRaised:
@@ -44,6 +48,26 @@ func (c *retained) observe(e *event.Event) {
 		c.checked++
 		c.deleted(p, r, e)
 	}
+}
+
+// diedDeleting: a killed process may have been deleting the segments below start, of which
+// nobody heard, if retention allowed it when it died.
+func (c *retained) diedDeleting(p *partition, r *replica, start kafka.Offset) bool {
+	limit := p.topic.Retention
+	if limit == nil || c.g.ch.load.stop != killed || start > c.g.ch.hw {
+		return false
+	}
+	left, known := int64(0), true
+	for _, s := range r.files.list {
+		if s.base >= start {
+			left, known = left+s.size, known && s.size >= 0
+		}
+	}
+	if limit.Bytes >= 0 && (!known || left >= limit.Bytes) {
+		return true
+	}
+	sent, found := p.newest(r, c.g.ch.start, start)
+	return limit.Ms >= 0 && (!found || r.stopAt-sent > kafka.Millis(limit.Ms)-2*kafka.Millisecond)
 }
 
 func (c *retained) moved(p *partition, r *replica, e *event.Event) {
