@@ -38,6 +38,9 @@ type change struct {
 
 	start kafka.Offset // of the replica's log before the event
 	gone  gone         // SegmentDeleted
+	// active is the bytes that the active segment had when the process ended, -1 unknown:
+	// ReplicaLoaded.
+	active int64
 
 	how  match             // BatchAppended
 	at   position          // BatchAppended: where logs part
@@ -246,6 +249,7 @@ func (g *ghost) process(e *event.Event) {
 			return
 		}
 		if e.Kind != event.NodeBooted {
+			r.behind = r.role == follows && r.reach() < p.leaderStart
 			r.ended(how, e.Time)
 		}
 		r.loaded = false

@@ -61,6 +61,9 @@ type replica struct {
 	stop    stopKind // of its process; running while it runs
 	stopAt  kafka.Nanos
 	wasLead bool // role when the process ended
+	// behind: when the process ended it followed, and its whole log lay below a leader's
+	// log start, so that it was about to empty its log.
+	behind bool
 
 	// durable is what a power loss must leave, as far as events tell: what a clean
 	// stop or an earlier power loss left. cut is the lowest end to which it was

@@ -53,6 +53,10 @@ func (g *ghost) segmentEvent(r *replica, e *event.Event) {
 	f := &r.files
 	switch e.Kind {
 	case event.ReplicaLoaded:
+		g.ch.active = -1
+		if n := len(f.list); n > 0 {
+			g.ch.active = f.list[n-1].size
+		}
 		f.loaded(e, &g.ch.load, r.stopAt)
 		r.loadedAt, r.due = e.Time, 0
 	case event.BatchAppended:

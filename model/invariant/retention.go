@@ -51,14 +51,19 @@ func (c *retained) observe(e *event.Event) {
 }
 
 // diedDeleting: a killed process may have been deleting the segments below start, of which
-// nobody heard, if retention allowed it when it died.
+// nobody heard, in a full truncation or if retention allowed it when it died.
 func (c *retained) diedDeleting(p *partition, r *replica, start kafka.Offset) bool {
 	limit := p.topic.Retention
-	if limit == nil || c.g.ch.load.stop != killed || start > c.g.ch.hw {
+	switch {
+	case c.g.ch.load.stop != killed:
+		return false
+	case r.behind:
+		return true
+	case limit == nil || start > c.g.ch.hw:
 		return false
 	}
-	left, known := int64(0), true
-	for _, s := range r.files.list {
+	left, known := c.g.ch.active, c.g.ch.active >= 0
+	for _, s := range r.files.list[:max(0, len(r.files.list)-1)] {
 		if s.base >= start {
 			left, known = left+s.size, known && s.size >= 0
 		}

@@ -86,7 +86,7 @@ type search struct {
 	target Target
 	limit  uint64 // steps of a candidate: one that runs wild is none
 	runs   int
-	bound  int    // of runs, for now
+	bound  int    // of runs, in this phase
 	ended  string // why no more runs begin
 	doing  string
 	seen   map[string]bool
