@@ -35,11 +35,13 @@ func newLint(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.lint(args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as one JSON document")
+	a.addGHA(cmd.Flags())
 	return cmd
 }
 
 func (a *app) lint(args []string, asJSON bool) error {
 	all := []finding{}
+	a.stdoutTaken = asJSON
 	for _, arg := range args {
 		src, err := a.find(arg)
 		if err != nil {
@@ -52,18 +54,16 @@ func (a *app) lint(args []string, asJSON bool) error {
 		case errors.As(err, &d):
 			a.code = worse(a.code, exitUsage)
 			all = append(all, findings(d)...)
+			a.annotateFindings(findings(d), src.inFile())
 			if !asJSON {
 				fmt.Fprintln(a.stdout, a.folded(a.stdout, d.Error()))
 			}
 		case err != nil:
 			return err
 		default:
-			for _, w := range spec.Warnings {
-				all = append(all, warning(w))
-			}
-			for _, s := range spec.NotModelled {
-				all = append(all, finding{File: src.file, Line: 1, Col: 1, Message: "not modelled: " + s.Key + "=" + s.Value, Severity: "note"})
-			}
+			good := remarks(src, spec)
+			all = append(all, good...)
+			a.annotateFindings(good, src.inFile())
 			if !asJSON {
 				a.good(src, spec)
 			}
@@ -76,6 +76,17 @@ func (a *app) lint(args []string, asJSON bool) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(all)
+}
+
+// remarks are what there is to say about a scenario that can be run.
+func remarks(src *source, spec *scenarios.Spec) (list []finding) {
+	for _, w := range spec.Warnings {
+		list = append(list, warning(w))
+	}
+	for _, s := range spec.NotModelled {
+		list = append(list, finding{File: src.file, Line: 1, Col: 1, Message: "not modelled: " + s.Key + "=" + s.Value, Severity: "note"})
+	}
+	return list
 }
 
 func (a *app) good(src *source, spec *scenarios.Spec) {

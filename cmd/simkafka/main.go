@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/simkafka/simkafka/report"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -25,6 +27,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := root.Execute(); err != nil {
 		a.fail(err)
 	}
+	a.annotate()
 	return a.code
 }
 
@@ -35,10 +38,15 @@ type app struct {
 	stdout, stderr io.Writer
 	color          string // --color
 	code           int
+	actions        actions
+	stdoutTaken    bool // by a document that has it alone
 }
 
 // fail reports an error and keeps its exit code.
 func (a *app) fail(err error) {
 	a.code = worse(a.code, codeOf(err))
+	if a.actions.on {
+		a.actions.list = append(a.actions.list, report.Annotation{Level: report.AnnotateError, Title: "simkafka", Message: err.Error()})
+	}
 	fmt.Fprintln(a.stderr, a.folded(a.stderr, fmt.Sprintf("simkafka: %v", err)))
 }

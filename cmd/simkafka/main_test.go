@@ -9,6 +9,7 @@ import (
 	"github.com/simkafka/simkafka/model/outcome"
 	"github.com/simkafka/simkafka/report"
 	"github.com/simkafka/simkafka/scenarios"
+	"github.com/simkafka/simkafka/sim/sweep"
 )
 
 func TestCodesFollowTheirPrecedence(t *testing.T) {
@@ -35,6 +36,16 @@ func TestVerdictsHaveTheirCodes(t *testing.T) {
 		if got := verdictCode(c.v, c.on); got != c.want {
 			t.Errorf("%s with --fail-on %s: %d, want %d", c.v, c.on, got, c.want)
 		}
+	}
+}
+
+// A sweep that would not see a bug has shown nothing (interface 4.3.8).
+func TestAMissedCanaryIsInconclusive(t *testing.T) {
+	if got := canaryCode(&sweep.Canary{Missed: "the verdict is pass"}); got != exitInconclusive {
+		t.Errorf("missed: code %d", got)
+	}
+	if got := canaryCode(&sweep.Canary{}); got != exitPass {
+		t.Errorf("caught: code %d", got)
 	}
 }
 

@@ -56,12 +56,14 @@ or rare: so seldom there that it may be chance that it is not here.`,
 	fl.StringVar(&m.out, "out", "", "write sweep.jsonl, summary and chart to this `directory`")
 	fl.StringVar(&m.junit, "junit", "", "write JUnit XML to `file`")
 	fl.BoolVar(&m.json, "json", false, "print one JSON document and nothing else on stdout")
+	a.addGHA(fl)
 	fl.BoolVarP(&m.quiet, "quiet", "q", false, "print the verdict only")
 	fl.StringVar(&m.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
 	return cmd
 }
 
 func (m *merger) run(args []string) error {
+	m.stdoutTaken = m.json
 	if err := checkFailOn(m.failOn); err != nil {
 		return err
 	}
@@ -95,7 +97,9 @@ func (m *merger) run(args []string) error {
 			return environment(err)
 		}
 	}
-	m.code = worse(m.code, sweepCode(merged, m.failOn, m.partial))
+	code := sweepCode(merged, m.failOn, m.partial)
+	m.code = worse(m.code, code)
+	m.annotateSweep(merged, nil, code, o)
 	return m.printSweep(merged, o, m.json, m.quiet)
 }
 

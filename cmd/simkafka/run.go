@@ -93,6 +93,7 @@ of its result: groups, as kafka-consumer-groups --describe prints them.`,
 	fl.BoolVar(&f.noOut, "no-out", false, "write no files")
 	fl.BoolVar(&f.noCharts, "no-charts", false, "write no pictures")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document and nothing else on stdout")
+	a.addGHA(fl)
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print the verdict only, no progress")
 	fl.StringVar(&f.trace, "trace", "", "write a text trace to `file` or - (see help trace)")
 	fl.BoolVar(&f.traceSteps, "trace-steps", false, "trace every step too")
@@ -151,6 +152,7 @@ func (r *runner) human() io.Writer {
 
 func (r *runner) check(args []string) error {
 	f := &r.flags
+	r.stdoutTaken = f.json || f.trace == "-"
 	if err := point.CheckEnv(); err != nil {
 		return usage("%w", err)
 	}
@@ -214,6 +216,7 @@ func (r *runner) prepare(args []string) ([]job, error) {
 		switch {
 		case errors.As(err, &found):
 			fmt.Fprintln(r.stderr, r.folded(r.stderr, strings.TrimRight(found.Error(), "\n")))
+			r.annotateFindings(findings(found), fileForActions(found.File))
 			bad++
 		case err != nil:
 			return nil, err
@@ -312,6 +315,7 @@ func (r *runner) one(j *job) error {
 	}
 	r.results = append(r.results, res)
 	r.code = worse(r.code, verdictCode(res.Verdict, r.flags.failOn))
+	r.annotateRun(res, j, r.flags.failOn, r.replay(j))
 	out := ""
 	if j.out != nil {
 		if err := j.out.write(res, j.spec, report.DirOptions{Replay: r.replay(j), NoCharts: r.flags.noCharts}); err != nil {
