@@ -30,7 +30,9 @@ type application struct {
 	closing   bool // SIGTERM: finish what the last poll returned, then close
 	leaving   bool // close has begun
 	committed bool // its commit has ended
-	given     bool // its callback has run
+	given     bool // its callback has begun, and has told this kind of thing, as decided then
+	kind      event.Kind
+	givenAt   kafka.Nanos
 	left      bool // LeaveGroup is answered, or there is none
 	until     kafka.Nanos
 }
@@ -100,6 +102,18 @@ func (g *GroupConsumer) poll(in *step.Input, out *step.Effects) (next kafka.Nano
 		return 0, true
 	}
 	return min(next, g.fetch(in, out)), false
+}
+
+// given is the end of close's callback (onLeavePrepare), which a consumer without
+// internal.leave.group.on.close does not call: its group takes it for dead later.
+func (g *GroupConsumer) given(in *step.Input, out *step.Effects) {
+	p := &g.app
+	why := "close"
+	if p.kind == event.PartitionLost {
+		why = "close while rebalancing"
+	}
+	g.drop(out, p.kind, g.parts, why, p.givenAt)
+	p.left = !g.cfg.LeaveOnClose || !g.leave(in, out, "the consumer is being closed")
 }
 
 // collect moves records from the buffer to the application, at most
@@ -255,13 +269,14 @@ func (g *GroupConsumer) close(in *step.Input, out *step.Effects) (next kafka.Nan
 		p.committed = true
 	}
 	if !p.given {
-		p.given = true
-		kind, why := event.PartitionRevoked, "close"
+		p.given, p.kind, p.givenAt = true, event.PartitionRevoked, in.Now
 		if m.wasReset() || m.state == preparing || m.state == completing {
-			kind, why = event.PartitionLost, "close while rebalancing"
+			p.kind = event.PartitionLost
 		}
-		g.drop(out, kind, g.parts, why)
-		p.left = !g.cfg.LeaveOnClose || !g.leave(in, out, "the consumer is being closed")
+		if g.cfg.LeaveOnClose && g.callback(in, p.kind, g.parts, afterGiven) {
+			return 0, true
+		}
+		g.given(in, out)
 	}
 	if p.left || in.Now >= p.until {
 		out.Exit("closed")

@@ -192,6 +192,7 @@ const (
 	afterPrepare               // the callback before a rebalance
 	afterComplete              // the callback after one
 	afterClose
+	afterGiven // the callback of close
 )
 
 // syncCommit is what the application's thread waits for (commitSync): retried until
@@ -200,6 +201,7 @@ type syncCommit struct {
 	offsets []commitOffset
 	why     string
 	then    after
+	from    kafka.Nanos // before, a callback is busy
 	until   kafka.Nanos
 	commit  *commit // the attempt
 	retryAt kafka.Nanos
@@ -211,16 +213,22 @@ func (g *GroupConsumer) commitSync(in *step.Input, offsets []commitOffset, why s
 	g.sync = &syncCommit{offsets: offsets, why: why, then: then, until: saturatingAdd(in.Now, timeout)}
 }
 
-// commitRevoked is a commitSync in onPartitionsRevoked, if the application has one.
-func (g *GroupConsumer) commitRevoked(in *step.Input, _ *step.Effects, parts []*assigned, then after) bool {
-	if g.group.Commit != CommitSync && g.group.Commit != CommitAsync {
+// callback is the application's, in the thread that polls: it takes its time, then commits
+// what is revoked, if the application does (a commit of what is lost would be refused). False:
+// it has come to its end already.
+func (g *GroupConsumer) callback(in *step.Input, kind event.Kind, parts []*assigned, then after) bool {
+	if len(parts) == 0 {
 		return false
 	}
-	offsets := g.consumed(parts)
-	if len(offsets) == 0 {
+	var offsets []commitOffset
+	if kind == event.PartitionRevoked && then != afterGiven && (g.group.Commit == CommitSync || g.group.Commit == CommitAsync) {
+		offsets = g.consumed(parts)
+	}
+	if len(offsets) == 0 && g.group.Revoke == 0 {
 		return false
 	}
-	g.commitSync(in, offsets, event.CommitRevoked, then, g.cfg.APITimeout)
+	from := saturatingAdd(in.Now, g.group.Revoke)
+	g.sync = &syncCommit{offsets: offsets, why: event.CommitRevoked, then: then, from: from, until: saturatingAdd(from, g.cfg.APITimeout)}
 	return true
 }
 
@@ -229,6 +237,11 @@ func (g *GroupConsumer) commitRevoked(in *step.Input, _ *step.Effects, parts []*
 func (g *GroupConsumer) driveSync(in *step.Input, out *step.Effects) (next kafka.Nanos, done bool) {
 	s := g.sync
 	switch c := s.commit; {
+	case in.Now < s.from:
+		return s.from, false
+	case s.commit == nil && len(s.offsets) == 0:
+		g.syncEndedWith(in, out, true)
+		return 0, true
 	case c != nil && !c.pending && !c.retriable:
 		g.syncEndedWith(in, out, !c.failed)
 		return 0, true
@@ -261,19 +274,12 @@ func (g *GroupConsumer) syncEndedWith(in *step.Input, out *step.Effects, ok bool
 			g.app.work = g.app.work[:0] // it may be committed, so that it must not be processed
 		}
 	case afterPrepare:
-		if g.member.wasReset() {
-			g.drop(out, event.PartitionLost, g.parts, "membership reset")
-		} else {
-			g.drop(out, event.PartitionRevoked, g.parts, "rebalance")
-		}
-		g.prepared()
+		g.prepareEnded(out)
 	case afterComplete:
-		if g.member.state != stable || g.member.memberID != g.join.of {
-			g.join.assignment, g.join.revoking = nil, nil // the next join loses what is owned
-			return
-		}
 		g.takeOver(in, out)
 	case afterClose:
 		g.app.committed = true
+	case afterGiven:
+		g.given(in, out)
 	}
 }

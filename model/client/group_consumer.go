@@ -43,6 +43,9 @@ type GroupConfig struct {
 	Commit     CommitMode
 	// Processing is how long the application takes for one record.
 	Processing kafka.Nanos
+	// Revoke is how long its callback takes when partitions are revoked or lost, before it
+	// commits.
+	Revoke kafka.Nanos
 	// Checked is what the brokers know of the batches in their logs; may be nil.
 	Checked *record.Checked
 }

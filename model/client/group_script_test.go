@@ -33,7 +33,7 @@ func (a args) member() GroupConfig {
 	}
 	modes := map[string]CommitMode{"auto": CommitAuto, "sync": CommitSync, "async": CommitAsync, "before": CommitBefore}
 	return GroupConfig{Consumer: cfg, Bootstrap: []step.Addr{addrOf(1)}, Group: "g", Topics: []string{"orders"},
-		InstanceID: a.string("instance", ""), Processing: a.millis("processing", 0), Commit: modes[a.string("commit", "auto")]}
+		InstanceID: a.string("instance", ""), Processing: a.millis("processing", 0), Revoke: a.millis("revoke", 0), Commit: modes[a.string("commit", "auto")]}
 }
 
 // playGroup plays the commands that stand for the coordinator. False: it is none of them.

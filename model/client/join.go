@@ -33,11 +33,13 @@ type joining struct {
 	elected  *kmsg.JoinGroupResponse
 	fresh    int // metadata version that an elected leader waits to be passed; -1 = none
 	prepare  prepare
+	ready    bool // prepared, whatever needsPrepare says of the attempt after this one
 	// assignment is what a SyncGroup brought, until poll takes it over; of is the
 	// generation that it is of.
 	assignment *kmsg.ConsumerMemberAssignment
 	of         memberID
 	revoking   []*assigned // in the callback, before it is taken over
+	completeAt kafka.Nanos // when that was found
 }
 
 type heldAnswer struct {
@@ -62,14 +64,16 @@ func (g *GroupConsumer) ensureActive(in *step.Input, out *step.Effects) (next ka
 		case !g.member.rejoin:
 			return kafka.Forever, true
 		case !g.coord.known:
+			j.ready = false
 			return g.seek(in, out), false
 		case j.retryAt > in.Now:
 			return j.retryAt, false
-		case g.member.needsPrepare:
+		case !j.ready && (g.member.needsPrepare || j.prepare.begun):
 			if next, done := g.prepareJoin(in, out); !done {
 				return next, false
 			}
 		default:
+			j.ready = false
 			g.sendJoin(in, out)
 		}
 	}

@@ -17,6 +17,16 @@ type prepare struct {
 	until   kafka.Nanos // for the automatic commit
 	commit  *commit
 	retryAt kafka.Nanos
+	// reset: there was no membership when onJoinPrepare was last called, at calledAt; what
+	// becomes of it in that call, by the answer to its commit too, it does not look at.
+	reset    bool
+	calledAt kafka.Nanos
+}
+
+// called: a reset that comes later asks for another preparation, before the join after this
+// one.
+func (p *prepare) called(in *step.Input, m *membership) {
+	p.reset, p.calledAt, m.needsPrepare = m.wasReset(), in.Now, false
 }
 
 // cooperative: all assignors keep partitions while they rebalance (CC-3).
@@ -41,23 +51,38 @@ func (g *GroupConsumer) prepareJoin(in *step.Input, out *step.Effects) (next kaf
 		if next, done := g.commitBeforeJoin(in, out); !done {
 			return next, false
 		}
+	} else {
+		p.called(in, &g.member)
 	}
 	switch {
-	case g.member.wasReset():
-		g.drop(out, event.PartitionLost, g.parts, "membership reset")
-	case !g.cooperative() && len(g.parts) > 0:
-		if g.commitRevoked(in, out, g.parts, afterPrepare) {
+	case p.reset:
+		if g.callback(in, event.PartitionLost, g.parts, afterPrepare) {
 			return kafka.Forever, false
 		}
-		g.drop(out, event.PartitionRevoked, g.parts, "rebalance")
+	case !g.cooperative():
+		if g.callback(in, event.PartitionRevoked, g.parts, afterPrepare) {
+			return kafka.Forever, false
+		}
 	}
-	g.prepared()
+	g.prepareEnded(out)
 	return kafka.Forever, true
 }
 
-// prepared ends the preparation.
+// prepareEnded gives partitions up behind the callback, which alone says how: whether the
+// membership is lost meanwhile does not matter any more.
+func (g *GroupConsumer) prepareEnded(out *step.Effects) {
+	switch p := &g.join.prepare; {
+	case p.reset:
+		g.drop(out, event.PartitionLost, g.parts, "membership reset", p.calledAt)
+	case !g.cooperative():
+		g.drop(out, event.PartitionRevoked, g.parts, "rebalance", p.calledAt)
+	}
+	g.prepared()
+}
+
+// prepared ends the preparation; JoinGroup follows.
 func (g *GroupConsumer) prepared() {
-	g.member.needsPrepare, g.member.leader, g.join.prepare = false, false, prepare{}
+	g.member.leader, g.join.prepare, g.join.ready = false, prepare{}, true
 }
 
 // commitBeforeJoin is CC-6: a commit of all positions, waited for no longer than the
@@ -74,6 +99,7 @@ func (g *GroupConsumer) commitBeforeJoin(in *step.Input, out *step.Effects) (nex
 				a.paused = true
 			}
 		}
+		p.called(in, &g.member)
 		p.commit = g.sendCommit(in, out, g.consumed(g.parts), event.CommitPrepare)
 	}
 	switch c := p.commit; {
@@ -105,7 +131,8 @@ func (g *GroupConsumer) completeJoin(in *step.Input, out *step.Effects) {
 	if j.revoking = nil; g.cooperative() {
 		j.revoking = g.notIn(j.assignment)
 	}
-	if len(j.revoking) > 0 && g.commitRevoked(in, out, j.revoking, afterComplete) {
+	j.completeAt = in.Now
+	if len(j.revoking) > 0 && g.callback(in, event.PartitionRevoked, j.revoking, afterComplete) {
 		return
 	}
 	g.takeOver(in, out)
@@ -133,16 +160,17 @@ func (g *GroupConsumer) notIn(as *kmsg.ConsumerMemberAssignment) (out []*assigne
 }
 
 // takeOver owns what was assigned. Partitions that were owned before keep their
-// position (CC-10).
+// position (CC-10). A membership that was lost in the callback does not keep the member from
+// it: the next join loses them all.
 func (g *GroupConsumer) takeOver(in *step.Input, out *step.Effects) {
 	as := g.join.assignment
 	if len(g.join.revoking) > 0 {
-		g.drop(out, event.PartitionRevoked, g.join.revoking, "assigned to others")
+		g.drop(out, event.PartitionRevoked, g.join.revoking, "assigned to others", g.join.completeAt)
 		g.requestRejoin()
 	}
 	g.join.assignment, g.join.revoking = nil, nil
 	g.auto = in.Now + g.cfg.AutoCommitInterval
-	g.member.last, g.member.lastGeneration = nil, g.member.generation
+	g.member.last, g.member.lastGeneration = nil, g.join.of.generation
 	for i := range as.Topics {
 		t := g.topic(as.Topics[i].Topic)
 		for _, p := range as.Topics[i].Partitions {
@@ -166,14 +194,16 @@ func (g *GroupConsumer) own(out *step.Effects, t *readTopic, p int32) {
 	t.parts[p] = a
 	g.parts = append(g.parts, a)
 	g.maybeValidate(a)
-	g.note(out, event.PartitionAssigned).TP = a.tp
+	e := g.note(out, event.PartitionAssigned)
+	e.TP, e.Member, e.Generation = a.tp, g.join.of.id, g.join.of.generation
 }
 
-// drop ends the reading of partitions and says so.
-func (g *GroupConsumer) drop(out *step.Effects, kind event.Kind, parts []*assigned, why string) {
+// drop ends the reading of partitions and says so. The consumer decided at decided that
+// they are revoked, or lost.
+func (g *GroupConsumer) drop(out *step.Effects, kind event.Kind, parts []*assigned, why string, decided kafka.Nanos) {
 	for _, a := range slices.Clone(parts) {
 		e := g.note(out, kind)
-		e.TP, e.Offset, e.Text = a.tp, kafka.NoOffset, why
+		e.TP, e.Offset, e.Text, e.Created = a.tp, kafka.NoOffset, why, decided
 		if a.hasPosition() {
 			e.Offset = a.pos.offset
 		}

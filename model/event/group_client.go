@@ -13,8 +13,10 @@ const (
 	// partitions while it rebalances.
 	MemberChanged
 	// PartitionAssigned, PartitionRevoked, PartitionLost: the application was told, TP;
-	// Offset of the latter two = the position that it had (-1 = none). Between the first
-	// and one of the others the member owns the partition.
+	// Offset of the latter two = the position that it had (-1 = none), Created = when it was
+	// decided which of the two, before the callback (0 = just now). Between the first
+	// and one of the others the member owns the partition. Generation of the first is the
+	// one that it was assigned in, though it may be given up by now.
 	PartitionAssigned
 	PartitionRevoked
 	PartitionLost

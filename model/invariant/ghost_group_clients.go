@@ -18,6 +18,7 @@ type groupClient struct {
 	// reset: generation or id were given up since it last joined. cooperative: it keeps
 	// partitions while it rebalances.
 	reset, cooperative bool
+	resetAt            kafka.Nanos
 	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
 	// carried out later. lostAt is when one was given up last, steadyAt when it last was in
 	// a generation, booted when its process began.
@@ -90,7 +91,7 @@ func (g *ghost) client(e *event.Event) *groupClient {
 		gs.byActor[e.Actor] = c
 		gs.clients = append(gs.clients, c)
 	}
-	if e.Member != "" && e.Member != c.member {
+	if e.Member != "" && e.Member != c.member && !slices.Contains(c.ids, e.Member) {
 		gs.byMember[e.Member] = c
 		c.ids = append(c.ids, e.Member)
 		if len(c.ids) > keptIDs {
@@ -128,7 +129,10 @@ func (g *ghost) readerOf(e *event.Event) *clientPart {
 // clientChanged follows a fact of a client.
 func (g *ghost) clientChanged(e *event.Event) {
 	c, x := g.ch.groups.client, g.ch.groups.part
-	if e.Kind != event.RecordDelivered && e.Kind != event.PositionReset {
+	switch e.Kind {
+	case event.RecordDelivered, event.PositionReset:
+	case event.PartitionAssigned: // tells what it is assigned in
+	default:
 		c.member, c.generation = e.Member, e.Generation
 	}
 	switch e.Kind {
@@ -141,7 +145,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.state, c.cooperative = e.Detail, e.Index == 1
 		switch {
 		case e.Flag:
-			c.reset, c.of.disturbed = true, e.Time
+			c.reset, c.resetAt, c.of.disturbed = true, e.Time, e.Time
 			for _, p := range c.parts {
 				p.given = -1 // the number may be given out again
 			}

@@ -46,6 +46,9 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 	if l == nil || taker.node != l.node {
 		return "two coordinators served the group"
 	}
+	if taker.reset {
+		return "the new owner lost its membership in its callback, and loses the partition at its next join"
+	}
 	if c.generation == e.Generation && !c.reset {
 		return ""
 	}
@@ -68,7 +71,8 @@ func callbacksAlternate() rule {
 		Info: Info{
 			Name:  "callbacks-alternate",
 			Rules: "groups VI-31 VI-32",
-			Words: "A member is told of each partition by turns that it is assigned and that it is revoked or lost: lost if it gave its generation or id up before, else revoked. " +
+			Words: "A member is told of each partition by turns that it is assigned and that it is revoked or lost: lost if it had given its generation or id up when the " +
+				"rebalance (onJoinPrepare, onJoinComplete) or close came to it, else revoked. " +
 				"Between the two alone it gets records; an eager member owns nothing while it joins; a cooperative one is not assigned what it revoked in the same generation.",
 			When:   "at each callback and delivery, and when a member begins to join",
 			Broken: "never (a process that dies is told nothing; close during a rebalance counts as lost)",
@@ -126,7 +130,7 @@ func (c *callbacks) ends(x *group, client *groupClient, part *clientPart, e *eve
 		c.violateGroup(x, e.TP, "%s is told at %s that %s is gone; it does not own it", e.Actor, e.Time, e.TP)
 	case e.Kind == event.PartitionLost && !client.reset && !joining:
 		c.violateGroup(x, e.TP, "%s loses %s at %s (%s); it has its generation and id", e.Actor, e.TP, e.Time, e.Text)
-	case e.Kind == event.PartitionRevoked && client.reset:
+	case e.Kind == event.PartitionRevoked && client.reset && (e.Created == 0 || e.Created == e.Time || client.resetAt < e.Created):
 		c.violateGroup(x, e.TP, "%s revokes %s at %s (%s); it gave its generation up before, so that it is lost", e.Actor, e.TP, e.Time, e.Text)
 	}
 }
