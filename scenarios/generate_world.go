@@ -159,7 +159,11 @@ func (w *world) setTasks(set func(string, any)) {
 		soon()
 		set("log.cleaner.backoff.ms", w.int("cleaner-backoff", 200, 3000))
 		topic("cleanup.policy", w.pick("policy", "compact", "compact,delete"))
-		topic("segment.bytes", w.int("topic-segment", 500, 8000))
+		segment := w.int("topic-segment", 1000, 8000)
+		topic("segment.bytes", segment)
+		// A cleaning that gives tombstones a horizon makes their batch larger; followers
+		// refuse one above segment.bytes (UnifiedLog.append before KAFKA-17375).
+		topic("max.message.bytes", segment*2/3)
 		topic("min.cleanable.dirty.ratio", "0.01")
 		topic("delete.retention.ms", w.int("delete-retention", 0, 10_000))
 	}
