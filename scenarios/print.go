@@ -218,6 +218,7 @@ func (p *printer) consumer(x *Consumer) {
 	p.line(2, "count: %d", max(x.Count, 1))
 	p.line(2, "topics: [%s]", strings.Join(x.Topics, ", "))
 	p.dur(2, "start", x.Start)
+	p.dur(2, "end_offsets", x.EndOffsets)
 	if x.Group != "" {
 		p.line(2, "group: %s", x.Group)
 		p.dur(2, "processing", x.Processing)

@@ -289,9 +289,20 @@ func TestConsumersMayHaveAGroup(t *testing.T) {
 	}
 }
 
+func TestAConsumerMayWatchTheEndOffsets(t *testing.T) {
+	s := mustLoad(t, in("{name: c, topics: [orders], end_offsets: 200ms}"))
+	if s.Consumers[0].EndOffsets != 200_000_000 {
+		t.Errorf("%+v", s.Consumers[0])
+	}
+	if again := mustLoad(t, s.YAML()); again.Consumers[0].EndOffsets != s.Consumers[0].EndOffsets {
+		t.Errorf("printed %+v, loaded %+v", s.Consumers, again.Consumers)
+	}
+}
+
 func TestWhatOnlyMembersDoNeedsAGroup(t *testing.T) {
 	for entry, want := range map[string]string{
 		"{name: c, topics: [orders], processing: 5ms}":                                            "give the consumer a group",
+		"{name: c, topics: [orders], group: g, end_offsets: 1s}":                                  "asks for no end offsets",
 		"{name: c, topics: [orders], commit: sync}":                                               "give the consumer a group",
 		"{name: c, topics: [orders], group: g, commit: sometimes}":                                "it is one of auto, sync, async, before",
 		"{name: c, topics: [orders], group: g, commit: sync, config: {enable.auto.commit: true}}": "enable.auto.commit off",

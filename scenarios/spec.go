@@ -149,6 +149,9 @@ type Consumer struct {
 	Start  kafka.Nanos
 	// Group is the consumer group (group.id) that assigns the partitions; "" = none.
 	Group string
+	// EndOffsets is how often the application asks for the end offsets of its partitions, as
+	// lag monitors do; 0 = never. Not of a group's member.
+	EndOffsets kafka.Nanos
 	// Processing is how long the application takes for a record.
 	Processing kafka.Nanos
 	// Commit says when the application of a group's member commits: auto, sync, async or

@@ -174,7 +174,8 @@ const minValue = 24
 func (l *loader) consumer(n *yaml.Node) {
 	c := Consumer{Count: 1}
 	var nameNode = n
-	var ofGroups []*yaml.Node // keys that only a member of a group has
+	// Keys that only a member of a group has, and those that none has.
+	var ofGroups, ofReaders []*yaml.Node
 	l.mapping(n, "a consumer",
 		field{"name", l.at(&nameNode, l.hostlike("a consumer's name", &c.Name)), true},
 		field{"count", count(&l.reader, "count", 1, 10_000, &c.Count), false},
@@ -188,6 +189,7 @@ func (l *loader) consumer(n *yaml.Node) {
 		}, true},
 		field{"start", l.duration("start", &c.Start), false},
 		field{"group", l.hostlike("a group", &c.Group), false},
+		field{"end_offsets", l.among(&ofReaders, l.duration("end_offsets", &c.EndOffsets)), false},
 		field{"processing", l.among(&ofGroups, l.duration("processing", &c.Processing)), false},
 		field{"commit", l.among(&ofGroups, l.word("commit", &c.Commit, CommitWords()...)), false},
 		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
@@ -195,6 +197,11 @@ func (l *loader) consumer(n *yaml.Node) {
 	for _, only := range ofGroups {
 		if c.Group == "" {
 			l.errorAt(only, "only a member of a group processes and commits; give the consumer a group")
+		}
+	}
+	for _, only := range ofReaders {
+		if c.Group != "" {
+			l.errorAt(only, "a member of a group asks for no end offsets; give them to a consumer without a group")
 		}
 	}
 	l.checkCommit(n, &c)

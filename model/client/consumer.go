@@ -17,6 +17,8 @@ type ConsumerConfig struct {
 	// by auto.offset.reset, after a restart too: without a group nothing remembers
 	// where an earlier life was.
 	StartOffsets []StartOffset
+	// EndOffsets is the time between two calls of endOffsets for all partitions; 0 = none.
+	EndOffsets kafka.Nanos
 	// Checked is what the brokers know of the batches in their logs; may be nil.
 	Checked *record.Checked
 }
@@ -33,6 +35,7 @@ type Consumer struct {
 func NewConsumer(cfg ConsumerConfig) *Consumer {
 	c := &Consumer{reader: newReader(cfg.Consumer, cfg.Bootstrap, cfg.Assignment, cfg.StartOffsets)}
 	c.checked = cfg.Checked
+	c.monitor.every = cfg.EndOffsets
 	c.sink = c
 	return c
 }

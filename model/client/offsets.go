@@ -54,7 +54,7 @@ func (r *reader) wants(a *assigned) questionKind {
 		return askReset
 	case a.state == awaitValidation:
 		return askEpoch
-	case r.bounded && a.state == fetching && a.end == kafka.NoOffset:
+	case r.bounded && a.state == fetching && a.end == kafka.NoOffset, a.endDue && a.state == fetching:
 		return askEnd
 	}
 	return askNothing
@@ -66,6 +66,7 @@ func (r *reader) ask(in *step.Input, out *step.Effects) kafka.Nanos {
 	next := kafka.Forever
 	var open []*question
 	for _, a := range r.parts {
+		r.monitor.due(in, a, &next)
 		kind := r.wants(a)
 		if kind == askNothing || a.asking != nil {
 			continue
@@ -188,7 +189,7 @@ func (r *reader) answered(in *step.Input, out *step.Effects, c *netclient.Comple
 	}
 	for i := range q.parts {
 		if a := q.parts[i].part; a != nil {
-			r.retry(in, a)
+			r.retry(in, a, q.kind)
 		}
 	}
 }
@@ -203,8 +204,12 @@ func listedOffset(version int16, p *kmsg.ListOffsetsResponseTopicPartition) kafk
 	return kafka.Offset(p.OldStyleOffsets[0])
 }
 
-func (r *reader) retry(in *step.Input, a *assigned) {
+func (r *reader) retry(in *step.Input, a *assigned, kind questionKind) {
 	r.network.requestUpdate()
+	if kind == askEnd && !r.bounded {
+		r.monitor.answered(in, a, r.cfg.RetryBackoff)
+		return
+	}
 	a.retryAt = in.Now + r.cfg.RetryBackoff
 }
 
@@ -219,10 +224,12 @@ func (r *reader) settle(in *step.Input, out *step.Effects, q *question, topic st
 		x.part = nil
 		switch {
 		case r.wants(a) != q.kind:
+		case got.err == kafka.None && q.kind == askEnd && !r.bounded:
+			r.monitor.answered(in, a, r.monitor.every)
 		case got.err == kafka.None && (q.kind == askEpoch || got.offset >= 0):
 			r.apply(out, q.kind, a, got)
-		case got.err == kafka.None || got.err.Retriable() || got.err == kafka.UnknownServerError:
-			r.retry(in, a)
+		case got.err == kafka.None || got.err.Retriable() || got.err == kafka.UnknownServerError || q.kind == askEnd && !r.bounded:
+			r.retry(in, a, q.kind)
 		default:
 			r.raise("offset of " + a.tp.String() + ": " + got.err.String())
 		}

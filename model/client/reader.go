@@ -46,7 +46,8 @@ type reader struct {
 	sink    sink
 	// hold takes the records of a fetch instead of sink, to be consumed later; nil = not.
 	hold    func(a *assigned, data []byte, node kafka.NodeID)
-	bounded bool   // read up to the high watermark only
+	bounded bool // read up to the high watermark only
+	monitor lagMonitor
 	failure string // what was raised
 }
 

@@ -182,7 +182,8 @@ func (a args) consumer() ConsumerConfig {
 		p.Fencing320 = false
 		cfg.Profile = &p
 	}
-	c := ConsumerConfig{Consumer: cfg, Bootstrap: []step.Addr{addrOf(1)}, Assignment: Assignment{Topics: []string{"orders"}}}
+	c := ConsumerConfig{Consumer: cfg, Bootstrap: []step.Addr{addrOf(1)}, Assignment: Assignment{Topics: []string{"orders"}},
+		EndOffsets: a.millis("end-offsets", 0)}
 	if a.d.HasArg("at") {
 		tp := kafka.TopicPartition{Topic: "orders"}
 		c.StartOffsets = []StartOffset{{TP: tp, Offset: kafka.Offset(a.int("at", 0)), Epoch: kafka.LeaderEpoch(a.int("at-epoch", -1))}}

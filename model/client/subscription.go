@@ -44,6 +44,9 @@ type assigned struct {
 	paused, buffered bool
 	// end is the high watermark to read up to, NoOffset until asked (Verifier only).
 	end kafka.Offset
+	// Of a lagMonitor: the end is to be asked for, now or from a time on.
+	endDue bool
+	endAt  kafka.Nanos
 }
 
 // transitions of C-3: for each state those that may follow.

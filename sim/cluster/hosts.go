@@ -277,7 +277,7 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 		if h.process != nil {
 			from = h.process.Positions() // what an application that stores its offsets would know
 		}
-		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from, Checked: &c.checked,
+		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from, EndOffsets: s.EndOffsets, Checked: &c.checked,
 			Assignment: client.Assignment{Topics: s.Topics, Index: n, Members: max(s.Count, 1)}})
 		c.k.Boot(h.id, h.process, nil)
 	}
