@@ -15,6 +15,7 @@ type rounds struct {
 	count  int
 	follow bool        // the rebalance under way was begun by members that give up or take
 	formed kafka.Nanos // when the members of the last generation had joined
+	missed int32       // the generation of which a member was not told its assignment
 	topics int         // that the leader knew
 }
 
@@ -30,7 +31,9 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 	case event.GroupPreparingRebalance:
 		r.follow = l.state == event.GroupStable && (e.Text == metadataText || e.Text == leaderText)
 	case event.GroupCompletingRebalance:
-		r.count++
+		if r.missed != l.generation { // else its partitions are given up a rebalance later
+			r.count++
+		}
 		if !r.follow || x.disturbed > r.formed { // also one whose SyncGroup got no answer
 			r.count = 1
 		}
@@ -39,6 +42,15 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 		if n := l.topics(); n > r.topics {
 			r.topics, r.count = n, 1
 		}
+	}
+}
+
+// answered follows a SyncAnswered. A member that syncs when another one has joined again
+// already is told to join, too, and does not learn what it should give up (groups 2.4: SyncGroup in
+// PreparingRebalance).
+func (r *rounds) answered(e *event.Event) {
+	if e.Err == kafka.RebalanceInProgress {
+		r.missed = e.Generation
 	}
 }
 

@@ -248,6 +248,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 			c.member.given = givenBy(e)
 		}
 	case event.SyncAnswered:
+		c.life.rounds.answered(e)
 		g.syncAnswered(e)
 	case event.OffsetCommitted, event.OffsetLoaded, event.OffsetRemoved:
 		c.of.offsetChanged(g, e)
