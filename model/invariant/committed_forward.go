@@ -52,6 +52,8 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 	}
 	part, sent := g.commitOf(e)
 	switch {
+	case sent == nil && part != nil && part.forgotten:
+		return fmt.Sprintf("the request is older than the %d of this member that are remembered of those without an answer", keptCommits)
 	case sent == nil:
 		return "" // nobody sent it: see commits-a-position
 	case !sent.owned:

@@ -116,6 +116,14 @@ func (x *script) line(line string) {
 			e.Kind, e.Node = event.HighWatermark, n
 			x.note(e)
 		}
+	case "commits": // as many commit-sent as n says
+		n, e := l.number("n", 1), l.event()
+		e.Kind = event.CommitSent
+		l.groupFields(&e)
+		for range n {
+			x.note(e)
+			e.First++
+		}
 	case "die": // a client
 		x.note(event.Event{Kind: event.NodeCrashed, Actor: l.text("actor", ""), Text: "kill", Time: l.event().Time})
 	case "kill", "power", "stop", "boot":
