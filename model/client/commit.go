@@ -1,10 +1,14 @@
 package client
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
+	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -177,10 +181,29 @@ func (g *GroupConsumer) autoCommit(in *step.Input, out *step.Effects) kafka.Nano
 		return g.auto
 	}
 	g.auto = in.Now + g.cfg.AutoCommitInterval
-	if c := g.sendCommit(in, out, g.consumed(g.parts), event.CommitAuto); c.failed && c.retriable {
+	offsets := g.consumed(g.parts)
+	if g.cfg.Profile.Quirks.Has(quirk.CommitsUnreturned) {
+		g.moveBehindBuffer(offsets)
+	}
+	if c := g.sendCommit(in, out, offsets, event.CommitAuto); c.failed && c.retriable {
 		g.auto = in.Now + g.cfg.RetryBackoff
 	}
 	return g.auto
+}
+
+// moveBehindBuffer is KAFKA-2942: what the poll is about to return is committed, too.
+func (g *GroupConsumer) moveBehindBuffer(offsets []commitOffset) {
+	for i := range g.buffer {
+		x := &g.buffer[i]
+		at := slices.IndexFunc(offsets, func(o commitOffset) bool { return o.tp == x.part.tp })
+		for data := x.data; at >= 0 && len(data) > 0; {
+			b, rest, err := record.Next(data)
+			if err != nil {
+				break
+			}
+			offsets[at].offset, offsets[at].epoch, data = b.NextOffset(), b.PartitionLeaderEpoch(), rest
+		}
+	}
 }
 
 // after says what goes on when a commit that was waited for has ended.

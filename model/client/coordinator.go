@@ -9,6 +9,7 @@ import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/netclient"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -23,6 +24,7 @@ type coordinator struct {
 	node     kafka.NodeID
 	addr     step.Addr
 	seeking  bool // FindCoordinator is on its way
+	byBeat   bool // by the heartbeat thread
 	retryAt  kafka.Nanos
 	failures int // since it was last found
 	draws    stream
@@ -60,16 +62,29 @@ func (g *GroupConsumer) seek(in *step.Input, out *step.Effects) kafka.Nanos {
 		req.CoordinatorKey = g.group.Group
 	}
 	g.network.net.Send(in, out, addr, req, 0, &g.coord)
-	c.seeking = true
+	c.seeking, c.byBeat = true, false
 	g.note(out, event.CoordinatorSought)
 	return kafka.Forever
+}
+
+// seekBesides is seek on the heartbeat thread.
+func (g *GroupConsumer) seekBesides(in *step.Input, out *step.Effects) kafka.Nanos {
+	underWay := g.coord.seeking
+	next := g.seek(in, out)
+	if !underWay {
+		g.coord.byBeat = g.coord.seeking
+	}
+	return next
 }
 
 // coordinatorAnswered ends a FindCoordinator request.
 func (g *GroupConsumer) coordinatorAnswered(in *step.Input, out *step.Effects, done *netclient.Completion) {
 	c := &g.coord
-	c.seeking = false
 	resp, ok := done.Response.(*kmsg.FindCoordinatorResponse)
+	if !ok && c.byBeat && g.cfg.Profile.Quirks.Has(quirk.LookupFutureLeaks) {
+		return
+	}
+	c.seeking = false
 	err, node, host, port := kafka.NetworkException, int32(-1), "", int32(0)
 	if ok && resp.Version < coordinatorListFrom {
 		err, node, host, port = kafka.ErrorCode(resp.ErrorCode), resp.NodeID, resp.Host, resp.Port

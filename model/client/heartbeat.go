@@ -27,7 +27,7 @@ func (g *GroupConsumer) heartbeat(in *step.Input, out *step.Effects) kafka.Nanos
 		case g.failed() || g.app.given:
 			return kafka.Forever
 		case !g.coord.known:
-			return g.seek(in, out) // before the poll timeout, which so waits for a coordinator
+			return g.seekBesides(in, out) // before the poll timeout, which so waits for a coordinator
 		case in.Now >= m.session:
 			g.coordinatorLost(in, out, "session timeout without an answered heartbeat")
 		case in.Now >= pollBy:

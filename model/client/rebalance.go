@@ -8,6 +8,7 @@ import (
 	"github.com/simkafka/simkafka/model/assignor"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -90,6 +91,9 @@ func (g *GroupConsumer) prepared() {
 // fetched.
 func (g *GroupConsumer) commitBeforeJoin(in *step.Input, out *step.Effects) (next kafka.Nanos, done bool) {
 	p := &g.join.prepare
+	if g.cooperative() && g.cfg.Profile.Quirks.Has(quirk.JoinCommitUnbounded) {
+		return g.commitForEver(in, out)
+	}
 	if p.commit == nil {
 		if p.retryAt > in.Now && in.Now < p.until {
 			return p.retryAt, false
@@ -114,6 +118,19 @@ func (g *GroupConsumer) commitBeforeJoin(in *step.Input, out *step.Effects) (nex
 	return min(p.retryAt, p.until), false
 }
 
+// commitForEver is KAFKA-14024: a commit has to succeed in the very call that sends it.
+func (g *GroupConsumer) commitForEver(in *step.Input, out *step.Effects) (next kafka.Nanos, done bool) {
+	p := &g.join.prepare
+	if p.retryAt > in.Now {
+		return p.retryAt, false
+	}
+	if c := g.sendCommit(in, out, g.consumed(g.parts), event.CommitPrepare); !c.pending && !c.retriable {
+		return kafka.Forever, true
+	}
+	p.retryAt = in.Now + g.cfg.RetryBackoff
+	return p.retryAt, false
+}
+
 // completeJoin takes an assignment over (onJoinComplete, groups 3.4). A cooperative
 // member that has to give partitions up does so first and joins again.
 func (g *GroupConsumer) completeJoin(in *step.Input, out *step.Effects) {
@@ -121,6 +138,7 @@ func (g *GroupConsumer) completeJoin(in *step.Input, out *step.Effects) {
 	if g.member.state != stable || g.member.memberID != j.of {
 		j.assignment = nil
 		g.resetMember(out, "the membership was given up before its assignment came", true)
+		j.inFlight = g.cfg.Profile.Quirks.Has(quirk.JoinFutureKept)
 		return
 	}
 	if !g.subscribed(j.assignment) { // CC-9

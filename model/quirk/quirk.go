@@ -52,6 +52,11 @@ const (
 	ExpiryDeadlock
 	CorruptCheckpointFatal
 	BatchMustFit
+	// Clients of groups.
+	CommitsUnreturned
+	JoinCommitUnbounded
+	JoinFutureKept
+	LookupFutureLeaks
 	NumIDs // not a switch
 )
 
