@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/model/event"
@@ -99,8 +100,9 @@ func (w *world) chooseLossy() {
 func (w *world) faults() {
 	w.chooseLossy()
 	var on []*drawnFault
-	for i := range drawnFaults {
-		f := &drawnFaults[i]
+	all := slices.Concat(drawnFaults, restartFaults)
+	for i := range all {
+		f := &all[i]
 		if (!f.lossy || len(w.lossy) > 0) && w.swarm(f.name) {
 			on = append(on, f)
 		}
