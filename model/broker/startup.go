@@ -121,6 +121,10 @@ func (b *Broker) load(in *step.Input, out *step.Effects) error {
 func (b *Broker) noteLoaded(out *step.Effects, tp kafka.TopicPartition, l *log.Log, unclean bool) {
 	e := event.Event{Kind: event.ReplicaLoaded, Node: b.cfg.NodeID, TP: tp, LogStart: l.LogStartOffset(),
 		LEO: l.LogEndOffset(), HW: l.HighWatermark(), Base: l.ActiveBase(), Flag: unclean}
+	e.First = int64(e.LEO)
+	if known := l.EpochEntries(); len(known) > 0 {
+		e.First = int64(known[0].Start)
+	}
 	if from, to := l.Hole(); to > 0 {
 		e.Offset, e.Last = from, to-1
 	}

@@ -59,8 +59,9 @@ const (
 	// --- replicas ---
 
 	// ReplicaLoaded: a log was opened: Node, TP, LogStart, LEO, HW, Base = of its active
-	// segment, Flag = after an unclean stop. Offset and Last (inclusive) are what recovery
-	// found missing between two segments, both 0 if nothing is.
+	// segment, Flag = after an unclean stop, First = the offset from which on the epoch file
+	// names leader epochs (LEO if it names none). Offset and Last (inclusive) are what
+	// recovery found missing between two segments, both 0 if nothing is.
 	ReplicaLoaded
 	BecameLeader   // Node, TP, LeaderEpoch, Offset = epoch start offset, HW, LEO, ISR
 	BecameFollower // Node, TP, LeaderEpoch, Leader, HW, LEO

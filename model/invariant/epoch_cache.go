@@ -9,13 +9,13 @@ func epochCacheAgrees() rule {
 	return rule{
 		Info: Info{
 			Name:  "epoch-cache-agrees",
-			Rules: "I-28",
+			Rules: "I-28 INV-11",
 			Words: "Leader epochs do not fall along a log; a leader begins its epoch at its log end and appends batches of that epoch only; a follower appends none " +
-				"of an epoch above the one it follows (profiles with fenced fetches).",
-			When:   "at each append and each leader's taking office",
-			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of",
+				"of an epoch above the one it follows (profiles with fenced fetches). A log that is opened again knows the epoch of its oldest record.",
+			When:   "at each append, each leader's taking office and each opening of a log",
+			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of; a power loss may bring back records that were cut or deleted, but not their epochs",
 		},
-		kinds: []event.Kind{event.BatchAppended, event.BecameLeader},
+		kinds: []event.Kind{event.BatchAppended, event.BecameLeader, event.ReplicaLoaded},
 		build: func(f *findings) checker { return &epochCache{f} },
 	}
 }
@@ -25,7 +25,11 @@ type epochCache struct{ *findings }
 func (c *epochCache) observe(e *event.Event) {
 	c.checked++
 	p, r := c.g.ch.p, c.g.ch.r
-	if e.Kind == event.BecameLeader {
+	switch e.Kind {
+	case event.ReplicaLoaded:
+		c.loaded(e)
+		return
+	case event.BecameLeader:
 		if e.Offset != e.LEO {
 			c.violate(p, "%s begins epoch %d at offset %d; its log ends at %d", nodeName(r.node), e.LeaderEpoch, e.Offset, e.LEO)
 		}
@@ -40,4 +44,15 @@ func (c *epochCache) observe(e *event.Event) {
 	if before := c.g.ch.tail; e.LeaderEpoch < before {
 		c.violate(p, "%s appended a batch of epoch %d at offset %d behind one of epoch %d", nodeName(r.node), e.LeaderEpoch, e.Base, before)
 	}
+}
+
+// loaded: an entry is on the medium before the first batch of its epoch is in the log, and
+// goes only with it (E-1, E-3). What retention had deleted may come back without it, as may
+// what was cut before a power loss.
+func (c *epochCache) loaded(e *event.Event) {
+	l, oldest := &c.g.ch.load, max(e.LogStart, c.g.ch.start)
+	if e.LEO <= oldest || kafka.Offset(e.First) <= oldest || l.stop == powerLost && l.cut <= oldest {
+		return
+	}
+	c.violate(c.g.ch.p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
 }

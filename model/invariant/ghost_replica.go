@@ -152,12 +152,13 @@ type loadResult struct {
 	before   kafka.Offset // log end as known
 	durable  kafka.Offset
 	after    kafka.Offset
-	torn     bool // after is not the end of a batch
+	cut      kafka.Offset // lowest end to which it was cut since durable was true
+	torn     bool         // after is not the end of a batch
 }
 
 // load takes a log that was opened with this end. clean is what the broker says.
 func (r *replica) load(end kafka.Offset, clean bool) loadResult {
-	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, after: end}
+	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, cut: r.cut, after: end}
 	known := min(end, r.log.end)
 	if l.stop == powerLost {
 		known = min(known, r.cut) // above, the bytes may be older ones

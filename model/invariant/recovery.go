@@ -30,7 +30,7 @@ func (c *recovery) observe(e *event.Event) {
 	c.checked++
 	p, r := c.g.ch.p, c.g.ch.r
 	switch {
-	case e.Kind == event.ReplicaLoaded && e.Last > 0 && l.stop != powerLost:
+	case e.Kind == event.ReplicaLoaded && e.Last > 0 && l.stop != powerLost && p.hole(r.node, e.Offset, e.Last+1) == nil:
 		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
 	case e.Kind == event.ReplicaLoaded && e.Last > 0:
 		c.suspend(p, nodeName(r.node)+" lost, in a power loss, all of a segment but not the one behind it, and recovery does not look for that")
