@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -60,13 +61,22 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "the committer did not own the partition any more (CO-1)"
 	case part.jump.at > 0 && part.jump.to <= e.Offset && part.jump.from > e.Offset:
 		return fmt.Sprintf("the consumer's position had gone back (%s)", part.jump.why)
-	case com.by == part.client && com.number > sent.number && part.client.lostAt > sent.at:
+	case com.by == part.client && part.lateAs(e, com.number):
 		return "a request was carried out after a newer one, over another connection (CC-14)"
 	case com.by != nil && com.by != part.client && com.accepted <= part.fetchedAt && part.fetchedAt <= com.published &&
 		g.setup.Profile.Versions.OffsetFetch < stableFetchVersion:
 		return "the new owner was told the committed offset while a newer commit was under way (before KIP-447)"
 	}
 	return g.toldOld(com, part, e)
+}
+
+// lateAs: a request like the published one was sent before the newer number, and its
+// connection was lost. Several may be open for one offset, and which one was carried out is
+// not known.
+func (x *clientPart) lateAs(e *event.Event, newer int64) bool {
+	return slices.ContainsFunc(x.sent, func(s sentCommit) bool {
+		return s.offset == e.Offset && s.member == e.Member && s.generation == e.Generation && s.number < newer && x.client.lostAt > s.at
+	})
 }
 
 // toldOld: the committer began from an older value that a coordinator gave it.
