@@ -11,7 +11,7 @@ import (
 
 // sticky balances and moves as little as it can (groups 4.3). What members owned
 // comes from their user data, which survives a lost generation (ST-2).
-type sticky struct{}
+type sticky struct{ flaws }
 
 func (sticky) Name() string      { return "sticky" }
 func (sticky) Cooperative() bool { return false }
@@ -35,14 +35,15 @@ func (sticky) UserData(owned []kafka.TopicPartition, generation int32) []byte {
 	return d.AppendTo(nil)
 }
 
-func (sticky) Assign(topics []Topic, members []Member) []Assignment {
-	return stickily(topics, members, nil).result()
+func (s sticky) Assign(topics []Topic, members []Member) []Assignment {
+	return stickily(topics, members, nil, s.flaws).result()
 }
 
 // stickily computes the target. Members are visited in the order of visit, which
 // holds numbers in the order of ids; nil is that order itself.
-func stickily(topics []Topic, members []Member, visit []int32) *target {
+func stickily(topics []Topic, members []Member, visit []int32, f flaws) *target {
 	t := newTarget(newGroup(topics, members), visit)
+	t.flaws = f
 	var data kmsg.StickyMemberMetadata
 	for _, m := range t.visit {
 		if user := t.members[m].UserData; len(user) > 0 && data.UnsafeReadFrom(user) == nil {
@@ -61,7 +62,7 @@ func stickily(topics []Topic, members []Member, visit []int32) *target {
 
 // cooperativeSticky is sticky over what members own while they rebalance, and takes
 // two rounds to move a partition (groups 4.4).
-type cooperativeSticky struct{}
+type cooperativeSticky struct{ flaws }
 
 func (cooperativeSticky) Name() string      { return "cooperative-sticky" }
 func (cooperativeSticky) Cooperative() bool { return true }
@@ -71,14 +72,15 @@ func (cooperativeSticky) UserData(_ []kafka.TopicPartition, generation int32) []
 	return binary.BigEndian.AppendUint32(nil, uint32(generation))
 }
 
-func (cooperativeSticky) Assign(topics []Topic, members []Member) []Assignment {
-	t := cooperatively(topics, members, nil)
+func (s cooperativeSticky) Assign(topics []Topic, members []Member) []Assignment {
+	t := cooperatively(topics, members, nil, s.flaws)
 	t.withhold()
 	return t.result()
 }
 
-func cooperatively(topics []Topic, members []Member, visit []int32) *target {
+func cooperatively(topics []Topic, members []Member, visit []int32, f flaws) *target {
 	t := newTarget(newGroup(topics, members), visit)
+	t.flaws = f
 	for _, m := range t.visit {
 		member := &t.members[m]
 		c := t.claimant(m, cooperativeGeneration(member))
@@ -103,6 +105,10 @@ func cooperativeGeneration(m *Member) int32 {
 // claim from an older generation than another's is none (CS-C): its owner, too, has
 // to revoke before it may own the partition anew.
 func (t *target) withhold() {
+	if t.flaws.raw && !t.uniform {
+		t.withholdRaw()
+		return
+	}
 	for p, m := range t.owner {
 		if m >= 0 && t.claimed[p] != m && t.claimed[p] != unclaimed {
 			t.owner[p] = -1

@@ -23,6 +23,8 @@ type target struct {
 	moved bool
 	owner []int32 // by partition; -1 = nobody
 	size  []int32 // by member
+	flaws
+	doubles []double
 }
 
 // claim is one that may turn out to be of an older generation.
@@ -70,13 +72,13 @@ func (c *claimant) claim(topic string, partition int32) {
 	if p < 0 {
 		return
 	}
-	if !t.uniform {
+	if !t.uniform || t.trusting {
 		t.claims = append(t.claims, claim{p, c.member, c.generation})
 	}
 	switch {
 	case t.claimed[p] == unclaimed || c.generation > t.since[p]:
 		t.claimed[p], t.since[p] = c.member, c.generation
-	case c.generation == t.since[p] && t.claimed[p] != c.member:
+	case c.generation == t.since[p] && t.claimed[p] != c.member && !t.trusting:
 		t.claimed[p] = contested
 	}
 }
@@ -102,12 +104,18 @@ func (t *target) matches(m, p, topic int32) bool {
 
 // compute chooses the path (ST-3).
 func (t *target) compute() {
+	if t.newestOnly {
+		t.dropOlder()
+	}
 	switch {
 	case len(t.members) == 0 || t.partitions() == 0:
 	case t.uniform:
 		newConstrained(t).run()
 	default:
 		newGeneral(t).run()
+	}
+	if t.trusting {
+		t.keepDoubles()
 	}
 }
 
@@ -116,7 +124,7 @@ func (t *target) give(p, m int32) {
 	t.size[m]++
 }
 
-func (t *target) result() []Assignment { return t.assignments(t.owner) }
+func (t *target) result() []Assignment { return t.withDoubles(t.assignments(t.owner)) }
 
 // previous is by partition the newest claimant of a generation older than the
 // newest of all, -1 if there is none; of several the one visited first. Nil: there

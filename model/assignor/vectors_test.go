@@ -107,9 +107,9 @@ func (v *vector) assign(t *testing.T, topics []Topic, members []Member) []Assign
 	}
 	switch v.Assignor {
 	case "sticky":
-		return stickily(topics, members, v.visit(members)).result()
+		return stickily(topics, members, v.visit(members), flaws{}).result()
 	case "cooperative-sticky":
-		x := cooperatively(topics, members, v.visit(members))
+		x := cooperatively(topics, members, v.visit(members), flaws{})
 		x.withhold()
 		return x.result()
 	case "server-range":
@@ -191,7 +191,7 @@ func TestKafkasCooperativeRoundsAreReproduced(t *testing.T) {
 			topics, members := v.topics(), v.members()
 			for at, want := range v.Withheld {
 				tp, _ := kafka.ParseTopicPartition(at)
-				x := cooperatively(topics, withUserDataOf(cooperativeSticky{}, members), v.visit(members))
+				x := cooperatively(topics, withUserDataOf(cooperativeSticky{}, members), v.visit(members), flaws{})
 				p := x.number(x.index[tp.Topic], tp.Partition)
 				before := x.owner[p]
 				x.withhold()

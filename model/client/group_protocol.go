@@ -7,6 +7,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/assignor"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 )
 
 // Versions of the consumer protocol's subscription and what they add (groups 1.3).
@@ -49,7 +50,7 @@ func (g *GroupConsumer) subscription(protocol string) []byte {
 			t.Partitions = append(t.Partitions, tp.Partition)
 		}
 	}
-	if s.Version >= subscriptionGenerationFrom {
+	if s.Version >= subscriptionGenerationFrom && !g.cfg.Profile.Quirks.Has(quirk.NoGenerationClaimed) {
 		s.Generation = g.member.generation
 	}
 	return s.AppendTo(nil)

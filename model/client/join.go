@@ -202,7 +202,7 @@ func (g *GroupConsumer) lead(in *step.Input, out *step.Effects) {
 		g.raise("leader of group " + g.group.Group + ": no assignor " + g.member.protocol)
 		return
 	}
-	g.sendSync(in, out, a.Assign(g.groupTopics(members), members))
+	g.sendSync(in, out, assignor.WithBugs(a, g.cfg.Profile.Quirks).Assign(g.groupTopics(members), members))
 }
 
 // lacksMetadata: a topic of the group was not of interest yet, or an update is due.

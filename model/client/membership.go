@@ -3,6 +3,7 @@ package client
 import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -79,7 +80,10 @@ func (g *GroupConsumer) resetMember(out *step.Effects, why string, withID bool) 
 	if withID {
 		m.id = ""
 	}
-	m.rejoin, m.needsPrepare = true, true
+	m.rejoin = true
+	if !g.cfg.Profile.Quirks.Has(quirk.LostNotDropped) {
+		m.needsPrepare = true
+	}
 	g.noteState(out, why).Flag = true
 }
 

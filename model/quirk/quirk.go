@@ -57,6 +57,12 @@ const (
 	JoinCommitUnbounded
 	JoinFutureKept
 	LookupFutureLeaks
+	StickyTrustsAll
+	LostNotDropped
+	CooperativeTrustsAll
+	NewestClaimsOnly
+	NoGenerationClaimed
+	RawClaims
 	NumIDs // not a switch
 )
 
