@@ -25,9 +25,9 @@ type Params struct {
 	ZooKeeper []step.Addr
 	// ClusterID is proposed for /cluster/id if that is not there yet.
 	ClusterID string
-	// Checked may be shared with all brokers and consumers of a simulation; nil: each
-	// reader computes every checksum.
-	Checked *record.Checked
+	// Scratch may be shared with all brokers and clients of a simulation; nil: the
+	// broker has its own.
+	Scratch *record.Scratch
 }
 
 // State is where the process is in its life (BrokerState).
@@ -104,8 +104,7 @@ func New(p Params) *Broker {
 	})
 	b.controller = zkcontroller.New(b.cfg, b.zk, laneZK, timersController)
 	b.env = replica.Env{Node: b.cfg.NodeID, Config: b.cfg, Cluster: cluster{b}, Watcher: b}
-	b.topics.init(b.cfg)
-	b.topics.scratch.Checked = p.Checked
+	b.topics.init(b.cfg, p.Scratch)
 	b.waiting.init()
 	b.logs = log.NewDirectories(p.FS, DataDirs(p.DataDir, p.Config.LogDirs), b.topics.logConfig, b.segmentJitter, b.dirFailed)
 	b.session.epoch = unknownEpoch

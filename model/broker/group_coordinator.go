@@ -36,7 +36,7 @@ func (b *Broker) coordinator(in *step.Input, out *step.Effects) *group.Coordinat
 	if count == 0 {
 		count = b.cfg.OffsetsPartitions
 	}
-	g.coordinator = group.New(b.cfg, groupHost{b}, count, &b.topics.scratch)
+	g.coordinator = group.New(b.cfg, groupHost{b}, count, b.topics.scratch)
 	g.alarm = netclient.Alarm{Lane: laneExpiration, Kind: timerGroups}
 	// Without groups there was nothing to look after before.
 	period := b.cfg.OffsetsRetentionCheck

@@ -21,7 +21,7 @@ type topicTable struct {
 	expiration int64
 	// defaults is the log configuration of a topic without overrides.
 	defaults *log.Config
-	scratch  record.Scratch // shared by all logs
+	scratch  *record.Scratch // shared by all logs
 	byName   map[string]*topic
 	hosted   []*hosted // by topic and number
 }
@@ -46,7 +46,10 @@ type hosted struct {
 	fetcher  *fetcherSlot  // that follows its leader, nil if none
 }
 
-func (t *topicTable) init(cfg *config.Broker) {
+func (t *topicTable) init(cfg *config.Broker, scratch *record.Scratch) {
+	if t.scratch = scratch; scratch == nil {
+		t.scratch = new(record.Scratch)
+	}
 	t.base, t.profile, t.expiration = cfg.LogDefaults, cfg.Profile, cfg.ProducerExpirationMs
 	t.byName = make(map[string]*topic)
 	t.defaults = t.toLog(&t.base)
@@ -101,7 +104,7 @@ func (t *topicTable) toLog(s *config.Topic) *log.Config {
 		RetentionMs:       s.RetentionMs, RetentionBytes: s.RetentionBytes, FileDeleteDelayMs: s.FileDeleteDelayMs,
 		ProducerExpirationMs: t.expiration,
 		TimestampType:        s.TimestampType, TimestampBeforeMaxMs: s.TimestampBeforeMaxMs, TimestampAfterMaxMs: s.TimestampAfterMaxMs,
-		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: &t.scratch, Preallocate: s.Preallocate, Quirks: t.profile.Quirks,
+		Codec: s.Codec, KeepCodec: s.KeepCodec, Scratch: t.scratch, Preallocate: s.Preallocate, Quirks: t.profile.Quirks,
 		// Two of these rules changed only after ZooKeeper mode was gone (storage 14).
 		IndexPerBatch: t.profile.IndexPerBatch, LimitFollowerAppend: true, CleanerDropsEnd: true,
 	}

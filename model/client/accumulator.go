@@ -20,9 +20,9 @@ type accumulator struct {
 	// free is what is left of buffer.memory. exhausted: a send waits for some.
 	free      int64
 	exhausted bool
-	records   int64 // neither acknowledged nor failed
-	firstNext int64 // number of a partition's first record
-	scratch   record.Scratch
+	records   int64             // neither acknowledged nor failed
+	firstNext int64             // number of a partition's first record
+	scratch   *record.Scratch   // shared by all builders
 	builders  []*record.Builder // for reuse
 	batches   []*batch          // for reuse
 }
@@ -34,8 +34,11 @@ type topicQueues struct {
 	chooser
 }
 
-func newAccumulator(cfg *config.Producer, meta *metadata, firstNumber int64) accumulator {
-	return accumulator{cfg: cfg, meta: meta, free: cfg.BufferMemory, firstNext: firstNumber}
+func newAccumulator(cfg *config.Producer, meta *metadata, firstNumber int64, scratch *record.Scratch) accumulator {
+	if scratch == nil {
+		scratch = new(record.Scratch)
+	}
+	return accumulator{cfg: cfg, meta: meta, free: cfg.BufferMemory, firstNext: firstNumber, scratch: scratch}
 }
 
 func (a *accumulator) topic(name string) *topicQueues {
@@ -119,7 +122,7 @@ func (a *accumulator) builder() *record.Builder {
 		a.builders = a.builders[:n-1]
 	} else {
 		bd = new(record.Builder)
-		bd.UseScratch(&a.scratch)
+		bd.UseScratch(a.scratch)
 	}
 	opts := record.ClientOptions()
 	opts.Codec = a.cfg.Codec

@@ -19,8 +19,8 @@ type ConsumerConfig struct {
 	StartOffsets []StartOffset
 	// EndOffsets is the time between two calls of endOffsets for all partitions; 0 = none.
 	EndOffsets kafka.Nanos
-	// Checked is what the brokers know of the batches in their logs; may be nil.
-	Checked *record.Checked
+	// Scratch may be shared with the brokers and all clients of a simulation; may be nil.
+	Scratch *record.Scratch
 }
 
 // Consumer is a consumer process with assigned partitions. It exits with a reason
@@ -34,8 +34,8 @@ type Consumer struct {
 // NewConsumer makes a consumer that has not booted.
 func NewConsumer(cfg ConsumerConfig) *Consumer {
 	c := &Consumer{reader: newReader(cfg.Consumer, cfg.Bootstrap, cfg.Assignment, cfg.StartOffsets)}
-	c.checked = cfg.Checked
 	c.monitor.every = cfg.EndOffsets
+	c.share(cfg.Scratch, &c.it)
 	c.sink = c
 	return c
 }

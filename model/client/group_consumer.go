@@ -46,8 +46,8 @@ type GroupConfig struct {
 	// Revoke is how long its callback takes when partitions are revoked or lost, before it
 	// commits.
 	Revoke kafka.Nanos
-	// Checked is what the brokers know of the batches in their logs; may be nil.
-	Checked *record.Checked
+	// Scratch may be shared with the brokers and all clients of a simulation; may be nil.
+	Scratch *record.Scratch
 }
 
 // GroupConsumer is a consumer process that reads what its group assigns to it
@@ -85,7 +85,8 @@ func NewGroupConsumer(cfg GroupConfig) *GroupConsumer {
 	for i := range g.topics {
 		g.topics[i].listed = []int32{} // none but what the group assigns
 	}
-	g.checked, g.hold = cfg.Checked, g.put
+	g.share(cfg.Scratch, &g.it)
+	g.hold = g.put
 	g.member = membership{memberID: noMember, rejoin: true, needsPrepare: true, lastGeneration: noMember.generation}
 	g.coord = newCoordinator(cfg.Consumer)
 	return g

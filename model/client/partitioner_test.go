@@ -66,7 +66,7 @@ func desk(p config.Partitioner, batchSize int32) (*accumulator, *topicQueues, *s
 	for id := kafka.NodeID(1); id <= 3; id++ {
 		m.learnNode(id, addrOf(int32(id)))
 	}
-	acc := newAccumulator(cfg, m, 0)
+	acc := newAccumulator(cfg, m, 0, nil)
 	topic := acc.topic("orders")
 	topic.info.partitions = []leaderInfo{{1, 0}, {2, 0}, {3, 0}}
 	in := &step.Input{Incarnation: 1}

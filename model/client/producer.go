@@ -16,6 +16,9 @@ type ProducerConfig struct {
 	Number    int32
 	Bootstrap []step.Addr // bootstrap.servers
 	Workload  Workload
+	// Scratch may be shared with the brokers and all clients of a simulation; nil: the
+	// producer has its own.
+	Scratch *record.Scratch
 }
 
 // Producer is a producer process: an application that sends a workload and the
@@ -91,7 +94,7 @@ func (p *Producer) Step(in *step.Input, out *step.Effects) error {
 }
 
 func (p *Producer) boot(in *step.Input) {
-	p.acc = newAccumulator(p.cfg.Producer, &p.network.meta, int64(in.Incarnation-1)<<incarnationShift)
+	p.acc = newAccumulator(p.cfg.Producer, &p.network.meta, int64(in.Incarnation-1)<<incarnationShift, p.cfg.Scratch)
 	p.topic = p.acc.topic(p.cfg.Workload.Topic)
 	p.arrivals = newArrivals(in, &p.cfg.Workload)
 	p.value = make([]byte, max(p.cfg.Workload.RecordSize, MinValueSize))

@@ -72,6 +72,14 @@ type fetchNode struct {
 	spare   *fetch // the one answered last, whose memory the next one uses
 }
 
+// share makes the reader use what it has in common with the brokers that it reads from.
+func (r *reader) share(s *record.Scratch, it *record.Iterator) {
+	if s != nil {
+		r.checked = s.Checked
+		it.UseScratch(s)
+	}
+}
+
 func newReader(cfg *config.Consumer, bootstrap []step.Addr, as Assignment, starts []StartOffset) reader {
 	r := reader{cfg: cfg, policy: cfg.AutoOffsetReset, starts: starts, index: as.Index, members: as.Members,
 		wake: netclient.Alarm{Lane: lane, Kind: wakeTimer}}

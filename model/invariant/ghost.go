@@ -123,6 +123,9 @@ func (g *ghost) partition(tp kafka.TopicPartition) *partition {
 	}
 	if t.parts[n] == nil {
 		t.parts[n] = newPartition(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)}, t)
+		if k := t.parts[n].keys; k != nil {
+			k.it.UseScratch(g.setup.Scratch)
+		}
 	}
 	return t.parts[n]
 }

@@ -37,6 +37,8 @@ type Setup struct {
 	// no expiry of offsets is judged. Detection is how long it takes at most until a
 	// broker that is gone is replaced as leader.
 	OffsetsRetention, Detection kafka.Nanos
+	// Scratch may be shared with the simulation; may be nil.
+	Scratch *record.Scratch
 }
 
 // Group is what the checkers must know about a group of consumers: of settings that its
@@ -81,6 +83,7 @@ type Suite struct {
 // NewSuite makes the checkers of a run.
 func NewSuite(setup Setup) *Suite {
 	s := &Suite{g: newGhost(setup)}
+	s.reading.it.UseScratch(setup.Scratch)
 	for i, r := range rules() {
 		f := &findings{s: s, g: s.g, id: i, name: r.Name}
 		s.found = append(s.found, f)

@@ -55,6 +55,8 @@ type Options struct {
 	NoFingerprint bool
 	// Unchecked runs without invariants, for measuring what they cost.
 	Unchecked bool
+	// Warm is memory that earlier runs of the same thread have used; nil: new.
+	Warm *Warm
 }
 
 // Cluster is one simulation.
@@ -75,7 +77,7 @@ type Cluster struct {
 	admin     *client.Admin
 	names     map[string]*host
 
-	checked record.Checked // checksums that need not be computed again
+	scratch *record.Scratch // of the codecs, for all processes and the invariants
 	view    authority
 	plan    *plan
 	suite   *invariant.Suite
@@ -105,6 +107,7 @@ func New(spec *scenarios.Spec, opts Options) (*Cluster, error) {
 		return nil, fmt.Errorf("unknown protocol profile %q", spec.Protocol)
 	}
 	c := &Cluster{spec: spec, opts: opts, profile: profile.With(spec.Quirks), names: make(map[string]*host)}
+	c.warm()
 	c.k = kernel.New(kernel.Config{Seed: opts.Seed, ExploreTies: opts.ExploreTies, CheckWire: opts.CheckWire,
 		MaxEvents: opts.MaxEvents, NoFingerprint: opts.NoFingerprint})
 	c.draws = c.k.Draws().Sub("faults")
@@ -166,7 +169,7 @@ func (c *Cluster) buildChecks() error {
 		return nil
 	}
 	sound, _ := config.ProfileByName(c.spec.Protocol) // the invariants expect a model without bugs
-	setup := invariant.Setup{Profile: sound, Brokers: c.spec.Cluster.Brokers}
+	setup := invariant.Setup{Profile: sound, Brokers: c.spec.Cluster.Brokers, Scratch: c.scratch}
 	for i, t := range c.spec.Topics {
 		conf := c.topicConf[i]
 		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,

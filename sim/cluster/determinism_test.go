@@ -145,6 +145,37 @@ var update = flag.Bool("update-fingerprints", false, "write testdata/fingerprint
 
 const goldenFile = "testdata/fingerprints.txt"
 
+// Runs that use the same memory one after the other give what they give alone, whatever
+// came before: large batches before small ones, another codec, an equal run.
+func TestWarmMemoryDoesNotShow(t *testing.T) {
+	small, _ := scenarios.GeneratorByName("small")
+	specs := []*scenarios.Spec{samples[0].spec(t)}
+	for seed := range uint64(4) {
+		s, err := small.Draw(seed + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs = append(specs, s)
+	}
+	warm, want := new(cluster.Warm), make(map[*scenarios.Spec]identity)
+	for _, s := range append(specs, specs...) {
+		r, err := cluster.Run(s, cluster.Options{Seed: 1, Warm: warm})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, known := want[s]; !known {
+			alone, err := cluster.Run(s, cluster.Options{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[s] = identity{fingerprint: alone.Fingerprint, result: resultSum(t, alone)}
+		}
+		if got := (identity{fingerprint: r.Fingerprint, result: resultSum(t, r)}); got != want[s] {
+			t.Errorf("%s runs otherwise in warm memory", s.Name)
+		}
+	}
+}
+
 // The same bytes on every machine: .ci/run runs this test built for other
 // processors too (with -test.short, as they are emulated). A difference on all of
 // them is a change of the model: write the file anew and bump Engine.

@@ -185,7 +185,7 @@ func diskCosts(h *scenarios.Hardware) simdisk.Profile {
 func (c *Cluster) bootBroker(h *brokerHost) {
 	h.process = broker.New(broker.Params{
 		Config: h.cfg, FS: h.disk.Disk, DataDir: dataDir, ClusterID: clusterID,
-		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(), Checked: &c.checked,
+		Listen: step.Addr{Host: h.name, Port: brokerPort}, ZooKeeper: c.endpoints(), Scratch: c.scratch,
 	})
 	c.k.Boot(h.id, h.process, h.disk)
 	if h.disk.registry != nil {
@@ -260,7 +260,7 @@ func (c *Cluster) addProducer(p *scenarios.Producer, n int, number int32, cfg *c
 		w.Arrival = client.Exponential
 	}
 	h.boot = func() {
-		h.process = client.NewProducer(client.ProducerConfig{Producer: cfg, Number: number, Bootstrap: c.bootstrap(), Workload: w})
+		h.process = client.NewProducer(client.ProducerConfig{Producer: cfg, Number: number, Bootstrap: c.bootstrap(), Workload: w, Scratch: c.scratch})
 		c.k.Boot(h.id, h.process, nil)
 	}
 	c.producers = append(c.producers, h)
@@ -277,7 +277,7 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 		if h.process != nil {
 			from = h.process.Positions() // what an application that stores its offsets would know
 		}
-		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from, EndOffsets: s.EndOffsets, Checked: &c.checked,
+		h.process = client.NewConsumer(client.ConsumerConfig{Consumer: cfg, Bootstrap: c.bootstrap(), StartOffsets: from, EndOffsets: s.EndOffsets, Scratch: c.scratch,
 			Assignment: client.Assignment{Topics: s.Topics, Index: n, Members: max(s.Count, 1)}})
 		c.k.Boot(h.id, h.process, nil)
 	}
@@ -289,7 +289,7 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 func (c *Cluster) addMember(s *scenarios.Consumer, n int, cfg *config.Consumer) {
 	h := &consumerHost{host: host{name: member(s.Name, s.Count, n), kind: consumerKind}, group: s.Group, topics: s.Topics}
 	g := client.GroupConfig{Consumer: cfg, Bootstrap: c.bootstrap(), Group: s.Group, Topics: s.Topics, Processing: s.Processing,
-		Commit: commitModes[s.Commit], Checked: &c.checked}
+		Commit: commitModes[s.Commit], Scratch: c.scratch}
 	if cfg.GroupInstanceID != "" {
 		g.InstanceID = member(cfg.GroupInstanceID, s.Count, n)
 	}

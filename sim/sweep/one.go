@@ -17,7 +17,7 @@ type Simulate func(*scenarios.Spec, cluster.Options) (*outcome.Result, error)
 // nil if it passed.
 func Try(source Source, seed uint64) (line Line, failure *Failure) {
 	s := &sweep{plan: &Plan{Source: source}, opts: Options{Simulate: cluster.Run}}
-	line = s.seed(0, seed)
+	line = s.seed(0, seed, nil)
 	if line.failed() {
 		failure = s.failure(line)
 	}
@@ -25,16 +25,19 @@ func Try(source Source, seed uint64) (line Line, failure *Failure) {
 }
 
 // one runs k.
-func (s *sweep) one(k uint64) Line { return s.seed(k, Seed(s.plan.Root, s.digest, k)) }
+func (s *sweep) one(k uint64, warm *cluster.Warm) Line {
+	return s.seed(k, Seed(s.plan.Root, s.digest, k), warm)
+}
 
-// seed runs a seed, and once more where that is due, and says what came out.
-func (s *sweep) seed(k, seed uint64) Line {
+// seed runs a seed, and once more where that is due, and says what came out. The second
+// run gets no warm memory, so that one that depends on it is found out, too.
+func (s *sweep) seed(k, seed uint64, warm *cluster.Warm) Line {
 	line := Line{K: k, Seed: seed, Runs: 1}
 	spec, err := s.plan.Source.Spec(seed)
 	if err != nil {
 		return line.broken(fmt.Sprintf("no scenario for seed %d: %v", seed, err))
 	}
-	r, trouble := s.run(spec, cluster.Options{Seed: seed})
+	r, trouble := s.run(spec, cluster.Options{Seed: seed, Warm: warm})
 	if trouble != nil {
 		return line.broken(trouble.what)
 	}
@@ -73,6 +76,9 @@ type trouble struct{ what, stack string }
 func (s *sweep) run(spec *scenarios.Spec, o cluster.Options) (r *outcome.Result, t *trouble) {
 	defer func() {
 		if p := recover(); p != nil {
+			if o.Warm != nil {
+				*o.Warm = cluster.Warm{}
+			}
 			r, t = nil, &trouble{fmt.Sprintf("the simulator failed: %v", p), string(debug.Stack())}
 		}
 	}()

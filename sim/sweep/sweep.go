@@ -77,8 +77,9 @@ func (s *sweep) work() (state string, err error) {
 	defer close(jobs)
 	for range max(s.opts.Jobs, 1) {
 		go func() {
+			warm := new(cluster.Warm)
 			for k := range jobs {
-				lines <- s.one(k)
+				lines <- s.one(k, warm)
 			}
 		}()
 	}

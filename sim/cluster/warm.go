@@ -1,0 +1,21 @@
+package cluster
+
+import "github.com/simkafka/simkafka/model/record"
+
+// Warm is memory that the runs of one worker use one after the other, so that not
+// every run has to make and clear it. Only one run at a time may have it, and none
+// after one that panicked. No run depends on what was run before: what is left in it
+// is room, not content. The zero value is ready.
+type Warm struct {
+	codecs record.Scratch
+}
+
+// warm takes the options' memory into use.
+func (c *Cluster) warm() {
+	w := c.opts.Warm
+	if w == nil {
+		w = new(Warm)
+	}
+	w.codecs.Checked = new(record.Checked) // of the batches of this run
+	c.scratch = &w.codecs
+}
