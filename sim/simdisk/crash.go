@@ -58,7 +58,7 @@ func (d *Disk) Rot(name string, pos int64, mask byte) bool {
 }
 
 func (d *Disk) install(root *directory) {
-	d.root = root
+	d.root, d.last = root, located{}
 	d.used = root.allocated()
 	d.agingFiles, d.agingDirs = queue[*file]{}, queue[*directory]{}
 }

@@ -100,6 +100,7 @@ type Disk struct {
 	config Config
 	draws  Draws
 	root   *directory
+	last   located
 	names  map[string]string // interned path components
 
 	now, elapsed, crashAt kafka.Nanos

@@ -20,6 +20,7 @@ type directory struct {
 	pending *dirPending // nil when all entries are durable
 	changes uint32      // changes ever made to the entries
 	queued  bool        // in the aging queue
+	near    uint16      // where the last file was looked for
 }
 
 var errIntoItself = errors.New("cannot move a directory into itself")
@@ -36,8 +37,16 @@ func (e *pathError) Unwrap() error { return e.err }
 
 func opError(verb, name string, err error) error { return &pathError{verb, name, err} }
 
+// findFile looks first where the last one was: a name is looked for several times
+// before a file of it is made or removed.
 func (dir *directory) findFile(name string) (int, bool) {
-	return slices.BinarySearchFunc(dir.files, name, func(f *file, n string) int { return strings.Compare(f.name, n) })
+	files := dir.files
+	i := int(dir.near)
+	if i > len(files) || i > 0 && files[i-1].name >= name || i < len(files) && files[i].name < name {
+		i, _ = slices.BinarySearchFunc(files, name, func(f *file, n string) int { return strings.Compare(f.name, n) })
+		dir.near = uint16(i)
+	}
+	return i, i < len(files) && files[i].name == name
 }
 
 func (dir *directory) findDir(name string) (int, bool) {
@@ -54,19 +63,30 @@ func (dir *directory) addDir(sub *directory) {
 	dir.dirs = slices.Insert(dir.dirs, i, sub)
 }
 
-// lookup finds the directory at a path; "" is the root.
+// lookup finds the directory at a path; "" is the root. Mostly it is the one that was
+// looked up last.
 func (d *Disk) lookup(path string) *directory {
+	if d.last.dir != nil && path == d.last.path {
+		return d.last.dir
+	}
 	dir := d.root
-	for path != "" {
+	for rest := path; rest != ""; {
 		var name string
-		name, path, _ = strings.Cut(path, "/")
+		name, rest, _ = strings.Cut(rest, "/")
 		i, ok := dir.findDir(name)
 		if !ok {
 			return nil
 		}
 		dir = dir.dirs[i]
 	}
+	d.last = located{path, dir}
 	return dir
+}
+
+// located is the last directory that was looked up; nil after one was removed or moved.
+type located struct {
+	path string
+	dir  *directory
 }
 
 // split finds the directory of a path, nil if absent, and the last component.
@@ -195,6 +215,7 @@ func (d *Disk) remove(name string) error {
 		return vfs.ErrNotEmpty
 	default:
 		dir.unlinkDir(base)
+		d.last = located{}
 		d.changed(dir, dirOp{kind: dirRemove, name: sub.name, dir: sub})
 	}
 	return nil
@@ -253,6 +274,7 @@ func (d *Disk) rename(old, new string) error {
 		to.addFile(f)
 	} else {
 		from.unlinkDir(oldBase)
+		d.last = located{}
 		sub.name = op.newName
 		to.addDir(sub)
 	}
