@@ -121,7 +121,8 @@ type Disk struct {
 	agingFiles queue[*file]
 	agingDirs  queue[*directory]
 
-	used  int64 // bytes allocated to linked files
+	spare []*volatile // of files that became durable, for reuse
+	used  int64       // bytes allocated to linked files
 	cache pageCache
 	stats Stats
 }

@@ -34,7 +34,7 @@ const mergeWithin = kafka.Second
 // writeFile changes the live content and logs the change.
 func (d *Disk) writeFile(f *file, pos int64, b []byte) {
 	d.foldWrite(f.name, pos, b)
-	v := f.makeVolatile()
+	v := d.makeVolatile(f)
 	if pos < f.live.size {
 		v.ownBase(f)
 	}
@@ -54,7 +54,7 @@ func (d *Disk) truncateFile(f *file, size int64) {
 		return
 	}
 	d.fold(f.name, size, -1, 0)
-	v := f.makeVolatile()
+	v := d.makeVolatile(f)
 	if size < f.live.size {
 		v.ownBase(f)
 	}
@@ -66,11 +66,34 @@ func (d *Disk) truncateFile(f *file, size int64) {
 	d.log(f, change{pos: size, time: d.time()})
 }
 
-func (f *file) makeVolatile() *volatile {
-	if f.vol == nil {
-		f.vol = &volatile{baseSize: f.live.size, sealed: true}
+func (d *Disk) makeVolatile(f *file) *volatile {
+	if f.vol != nil {
+		return f.vol
 	}
+	if n := len(d.spare); n > 0 {
+		f.vol, d.spare = d.spare[n-1], d.spare[:n-1]
+	} else {
+		f.vol = new(volatile)
+	}
+	*f.vol = volatile{baseSize: f.live.size, sealed: true, ops: f.vol.ops}
 	return f.vol
+}
+
+// maxSpare and maxSpareOps bound what is kept for reuse.
+const (
+	maxSpare    = 16
+	maxSpareOps = 64
+)
+
+// durable: nothing of the file is volatile any more.
+func (d *Disk) durable(f *file) {
+	v := f.vol
+	f.vol = nil
+	if cap(v.ops) <= maxSpareOps && len(d.spare) < maxSpare {
+		clear(v.ops)
+		*v = volatile{ops: v.ops[:0]}
+		d.spare = append(d.spare, v)
+	}
 }
 
 // ownBase makes the durable content independent of live, which is about to
@@ -151,15 +174,15 @@ func (d *Disk) settle(f *file, upTo uint32, v verdict) {
 			d.revert(f)
 		}
 	case v.err == nil && !v.lie:
-		f.commit(n)
+		d.commit(f, n)
 	}
 }
 
 // commit makes the first n changes durable.
-func (f *file) commit(n int) {
+func (d *Disk) commit(f *file, n int) {
 	v := f.vol
 	if n == len(v.ops) && !v.diverged {
-		f.vol = nil
+		d.durable(f)
 		return
 	}
 	for i := range max(n, 0) {
@@ -199,7 +222,7 @@ func (d *Disk) revert(f *file) {
 	if f.linked {
 		d.used += f.live.allocated() - was
 	}
-	f.vol = nil
+	d.durable(f)
 }
 
 func (v *volatile) forget(n int) {
@@ -222,7 +245,7 @@ func (d *Disk) writeBack(f *file, now kafka.Nanos) {
 		}
 	}
 	if n > 0 {
-		f.commit(n)
+		d.commit(f, n)
 	}
 }
 
