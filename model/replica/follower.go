@@ -34,8 +34,11 @@ func (p *Partition) appendAsFollower(in *step.Input, out *step.Effects, buf []by
 // leader's first batch, as after DeleteRecords at the leader: the follower gets the
 // whole batch and restarts at its base.
 func insideBatch(err error) (base kafka.Offset, ok bool) {
-	var e *log.UnexpectedAppendOffsetError
-	if err == nil || !errors.As(err, &e) {
+	if err == nil {
+		return 0, false
+	}
+	var e *log.UnexpectedAppendOffsetError // on the heap, therefore after the usual case
+	if !errors.As(err, &e) {
 		return 0, false
 	}
 	return e.First, e.LogEnd == e.LogStart && e.First < e.LogEnd && e.Last >= e.LogEnd
