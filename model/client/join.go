@@ -192,7 +192,7 @@ func (g *GroupConsumer) lead(in *step.Input, out *step.Effects) {
 	}
 	skip := j.elected.SkipAssignment
 	j.elected = nil
-	g.member.counts = g.partitionCounts()
+	g.watchTopics(members)
 	if skip {
 		g.sendSync(in, out, nil)
 		return
@@ -227,13 +227,22 @@ func (g *GroupConsumer) groupTopics(members []assignor.Member) (topics []assigno
 	return topics
 }
 
-// partitionCounts is how many partitions the subscribed topics have.
-func (g *GroupConsumer) partitionCounts() []int {
-	counts := make([]int, len(g.topics))
-	for i := range g.topics {
-		counts[i] = len(g.topics[i].info.partitions)
+// topicCount is how many partitions of a topic a leader saw.
+type topicCount struct {
+	info       *topicInfo
+	partitions int
+}
+
+// watchTopics remembers how many partitions the topics of the group have: those that any
+// member subscribes to (SubscriptionState.metadataTopics of a leader).
+func (g *GroupConsumer) watchTopics(members []assignor.Member) {
+	g.member.counts = g.member.counts[:0]
+	for _, t := range g.network.meta.topics {
+		own := slices.ContainsFunc(g.topics, func(o readTopic) bool { return o.info == t })
+		if own || slices.ContainsFunc(members, func(m assignor.Member) bool { return slices.Contains(m.Topics, t.name) }) {
+			g.member.counts = append(g.member.counts, topicCount{t, len(t.partitions)})
+		}
 	}
-	return counts
 }
 
 // checkCounts: a leader whose topics have changed since it assigned rebalances (CC-2).
@@ -241,8 +250,8 @@ func (g *GroupConsumer) checkCounts() {
 	if !g.member.leader || g.member.state != stable {
 		return
 	}
-	for i := range g.topics {
-		if len(g.topics[i].info.partitions) != g.member.counts[i] {
+	for _, c := range g.member.counts {
+		if len(c.info.partitions) != c.partitions {
 			g.requestRejoin()
 			return
 		}

@@ -364,6 +364,11 @@ func describe(req kmsg.Request) string {
 		for _, t := range r.Topics {
 			fmt.Fprintf(&b, " %s:%dx%d", t.Topic, t.NumPartitions, t.ReplicationFactor)
 		}
+	case *kmsg.CreatePartitionsRequest:
+		fmt.Fprintf(&b, "CreatePartitions")
+		for _, t := range r.Topics {
+			fmt.Fprintf(&b, " %s:%d", t.Topic, t.Count)
+		}
 	default:
 		b.WriteString(describeGroup(req))
 	}

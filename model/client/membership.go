@@ -35,10 +35,10 @@ type membership struct {
 	memberID
 	state memberState
 	// protocol is the assignor that was voted for; leader: the member assigns, and counts
-	// are then by subscribed topic the partitions that it saw.
+	// are then the partitions that it saw of the group's topics.
 	protocol string
 	leader   bool
-	counts   []int
+	counts   []topicCount
 	rejoin   bool // wants to join, anew perhaps
 	// needsPrepare: the next join begins with what comes before a rebalance (CC-1).
 	needsPrepare bool

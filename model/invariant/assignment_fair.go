@@ -39,7 +39,7 @@ func (c *fair) observe(e *event.Event) {
 		}
 	case l.uniform():
 		c.equal(x, l, e)
-	case e.Detail != "roundrobin" && l.all() >= c.g.assignable(l):
+	case e.Detail != "roundrobin" && l.all() >= c.g.mostAssignable(l):
 		c.stuck(x, l, e)
 	}
 }
@@ -53,14 +53,22 @@ func (l *life) all() (n int) {
 }
 
 // assignable counts the partitions of all subscribed topics of which something is
-// assigned, or withheld: those that the leader knows.
-func (g *ghost) assignable(l *life) (n int) {
+// assigned, or withheld: at most those that the leader knows.
+func (g *ghost) assignable(l *life) int {
+	return g.countKnown(l, func(topic string) int32 { return g.knownTo(l, topic) })
+}
+
+// mostAssignable also counts those that the leader may not know yet, as they were added, or
+// withholds.
+func (g *ghost) mostAssignable(l *life) int { return g.countKnown(l, g.partitionsOf) }
+
+func (g *ghost) countKnown(l *life, count func(topic string) int32) (n int) {
 	for _, t := range l.wanted() {
 		of := func(tp kafka.TopicPartition) bool { return tp.Topic == t }
 		if slices.ContainsFunc(l.members, func(m *member) bool {
 			return slices.ContainsFunc(m.given.parts, of) || l.cooperative() && slices.ContainsFunc(m.sub.owned, of)
 		}) {
-			n += int(g.partitionsOf(t))
+			n += int(count(t))
 		}
 	}
 	return n
@@ -113,7 +121,7 @@ func (m *member) of(topic string) (list []int32) {
 // equal: sizes of members with the same subscription differ by one at most.
 func (c *fair) equal(x *group, l *life, e *event.Event) {
 	all := l.all()
-	if n := c.g.assignable(l); l.cooperative() && all < n {
+	if n := c.g.mostAssignable(l); l.cooperative() && all < n {
 		all = n
 	}
 	low, high := all/len(l.members), (all+len(l.members)-1)/len(l.members)

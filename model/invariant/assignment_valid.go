@@ -16,8 +16,8 @@ func assignmentValid() rule {
 			Words: "In a stable generation of consumers no partition is assigned twice, every partition of a subscribed topic is assigned (unless its owner has to give it up " +
 				"first), and each member gets only topics that it subscribes to.",
 			When: "at each generation that becomes stable with one of Kafka's assignors",
-			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic, so that it leaves " +
-				"the topic out",
+			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic or than added partitions, so that it " +
+				"leaves them out",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &validAssignment{f} },
@@ -78,7 +78,10 @@ func (l *life) wanted() (topics []string) {
 
 // complete looks for partitions of a topic that nobody got.
 func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicPartition]*member, topic string, e *event.Event) {
-	count, some := c.g.partitionsOf(topic), false
+	count, some := c.g.knownTo(l, topic), false
+	if count < c.g.partitionsOf(topic) {
+		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic")
+	}
 	var none []kafka.TopicPartition
 	for n := range count {
 		tp := kafka.TopicPartition{Topic: topic, Partition: n}
@@ -108,6 +111,30 @@ func (g *ghost) partitionsOf(topic string) int32 {
 		}
 	}
 	return 0
+}
+
+// knownTo is how many partitions the leader of a generation knew of a topic: the least
+// of the counts that the topic has had that is above all that it assigned.
+func (g *ghost) knownTo(l *life, topic string) int32 {
+	most := int32(-1)
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if tp.Topic == topic {
+				most = max(most, tp.Partition)
+			}
+		}
+	}
+	for _, t := range g.topics {
+		if t.Name != topic {
+			continue
+		}
+		for _, n := range t.grown {
+			if most < n {
+				return n
+			}
+		}
+	}
+	return g.partitionsOf(topic)
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to

@@ -68,8 +68,11 @@ type change struct {
 // topic is a topic's setup and partitions.
 type topic struct {
 	Topic
-	count int32        // of partitions, as it was created; 0 before
-	parts []*partition // by number
+	count int32 // of partitions; 0 before it was created
+	// grown are the counts that it had before partitions were added, ascending.
+	grown   []int32
+	addedAt kafka.Nanos
+	parts   []*partition // by number
 }
 
 // node is a broker as seen from outside.
@@ -175,6 +178,9 @@ func (g *ghost) observe(e *event.Event) {
 	case event.AssignmentChanged:
 		g.ch.p = g.partition(e.TP)
 		g.ch.p.assignment = e.Replicas
+		g.topicGrows(g.ch.p)
+	case event.MetadataSeen:
+		g.partitionSeen(e)
 	case event.PartitionChanged:
 		g.partitionChanged(e)
 	case event.LeaderElected:
@@ -214,14 +220,57 @@ func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
 			clear(t.parts)
-			t.count = count
+			t.count, t.grown = count, nil
 		}
 	}
-	if g.groups != nil {
-		for _, x := range g.groups.list {
-			x.disturbed = g.now
+	g.disturb()
+}
+
+// partitionSeen: a member that learns of an added partition may have its group rebalance,
+// as long after the topic grew as its metadata may be old.
+func (g *ghost) partitionSeen(e *event.Event) {
+	if g.groups == nil {
+		return
+	}
+	c := g.groups.byActor[e.Actor]
+	if c == nil || e.TP.Partition < g.begunWith(e.TP.Topic) || slices.Contains(c.added, e.TP) {
+		return
+	}
+	c.added = append(c.added, e.TP)
+	c.of.disturbed = e.Time
+}
+
+// begunWith is how many partitions a topic was created with.
+func (g *ghost) begunWith(topic string) int32 {
+	for _, t := range g.topics {
+		if t.Name == topic && len(t.grown) > 0 {
+			return t.grown[0]
 		}
 	}
+	return g.partitionsOf(topic)
+}
+
+// disturb: every group may have to rebalance.
+func (g *ghost) disturb() {
+	if g.groups == nil {
+		return
+	}
+	for _, x := range g.groups.list {
+		x.disturbed = g.now
+	}
+}
+
+// topicGrows follows a partition that is assigned: added ones are more than there were.
+func (g *ghost) topicGrows(p *partition) {
+	t := p.topic
+	if t.count == 0 || p.tp.Partition < t.count {
+		return
+	}
+	if t.addedAt != g.now {
+		t.grown, t.addedAt = append(t.grown, t.count), g.now
+	}
+	t.count = p.tp.Partition + 1
+	g.disturb()
 }
 
 // process follows a broker's process.

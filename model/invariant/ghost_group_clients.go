@@ -29,6 +29,8 @@ type groupClient struct {
 	parts    []*clientPart
 	byTP     map[kafka.TopicPartition]*clientPart
 	sync     syncAnswer
+	// added are the partitions, of those added to topics, that its metadata had.
+	added []kafka.TopicPartition
 }
 
 // syncAnswer is the last assignment that a coordinator sent to a member.
@@ -215,7 +217,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost = true, false
 	c.lostAt, c.of.disturbed = at, at
-	c.sync = syncAnswer{}
+	c.sync, c.added = syncAnswer{}, nil
 }
 
 // syncAnswered remembers what a member was told.

@@ -75,6 +75,7 @@ type Cluster struct {
 	producers []*producerHost
 	consumers []*consumerHost
 	admin     *client.Admin
+	commands  []*topicCommand
 	names     map[string]*host
 
 	scratch *record.Scratch // of the codecs, for all processes and the invariants

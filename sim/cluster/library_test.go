@@ -55,6 +55,7 @@ var library = []pinned{
 	{name: "min-isr-unavailable"},
 	{name: "network-partition"},
 	{name: "offset-expiry"},
+	{name: "partition-increase"},
 	{name: "power-loss-all", loss: true},
 	{name: "rebalance-storm"},
 	{name: "rolling-deploy"},

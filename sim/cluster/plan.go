@@ -307,7 +307,7 @@ func (p *plan) idle() []string {
 			out = append(out, fmt.Sprintf("%s hit nothing %d times of %d, first at %s: %s", name, m.n, f.fired, clock(m.first), m.why))
 		}
 	}
-	return append(out, p.c.idleFaults...)
+	return append(append(out, p.c.refusedCommands()...), p.c.idleFaults...)
 }
 
 // clock prints a time of the run in seconds with three digits.

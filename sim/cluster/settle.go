@@ -17,6 +17,7 @@ import (
 func (c *Cluster) open(limit int) []string {
 	o := opens{limit: limit}
 	c.openBrokers(&o)
+	c.openCommands(&o)
 	c.openPartitions(&o)
 	for _, p := range c.producers {
 		if o.full() {
@@ -79,7 +80,7 @@ func (c *Cluster) openPartitions(o *opens) {
 		})
 	}
 	for i := range c.spec.Topics {
-		for n := range c.spec.Topics[i].Partitions {
+		for n := range max(c.spec.Topics[i].Partitions, c.partitionsOf(c.spec.Topics[i].Name)) {
 			tp := kafka.TopicPartition{Topic: c.spec.Topics[i].Name, Partition: n}
 			c.openPartition(o, tp, leaders[tp])
 		}
@@ -172,7 +173,7 @@ func (c *Cluster) openGroup(o *opens, id string) {
 	}
 	for i := range c.spec.Topics {
 		t := &c.spec.Topics[i]
-		for p := range t.Partitions {
+		for p := range max(t.Partitions, c.partitionsOf(t.Name)) {
 			if n := owners[kafka.TopicPartition{Topic: t.Name, Partition: p}]; n != 1 && slices.Contains(topics, t.Name) {
 				o.add("%s-%d has %d owners in group %s", t.Name, p, n, id)
 			}

@@ -27,6 +27,10 @@ func dropTopic(c *scenarios.Spec, name string) {
 	for i := range c.Consumers {
 		c.Consumers[i].Topics = slices.DeleteFunc(c.Consumers[i].Topics, func(t string) bool { return t == name })
 	}
+	c.Events = slices.DeleteFunc(c.Events, func(p faults.Planned) bool {
+		f, ok := p.Fault.(faults.CreatePartitions)
+		return ok && f.Topic == name
+	})
 	c.Consumers = slices.DeleteFunc(c.Consumers, func(x scenarios.Consumer) bool { return len(x.Topics) == 0 })
 }
 

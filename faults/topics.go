@@ -1,0 +1,25 @@
+package faults
+
+import "fmt"
+
+// CreatePartitions is an administrator who gives a topic more partitions (simulation O2,
+// groups 6.6).
+type CreatePartitions struct {
+	Topic      string
+	Partitions int32 // in all; more than there are
+}
+
+// Word implements Fault.
+func (f CreatePartitions) Word() string { return "create_partitions" }
+
+func (f CreatePartitions) String() string {
+	return fmt.Sprintf("create_partitions: {topic: %s, partitions: %d}", f.Topic, f.Partitions)
+}
+
+// Selectors implements Fault.
+func (f CreatePartitions) Selectors() []Selector { return nil }
+
+// Start implements Fault.
+func (f CreatePartitions) Start(t Target, c Context) (string, func(Target), error) {
+	return t.CreatePartitions(f.Topic, f.Partitions), nil, nil
+}

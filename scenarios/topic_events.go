@@ -1,0 +1,39 @@
+package scenarios
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"github.com/simkafka/simkafka/faults"
+)
+
+func (e *entry) createPartitions(n *yaml.Node) {
+	f := faults.CreatePartitions{}
+	topicNode, countNode := n, n
+	e.l.mapping(n, "create_partitions", field{"topic", e.l.at(&topicNode, e.l.text("topic", &f.Topic)), true},
+		field{"partitions", e.l.at(&countNode, count(&e.l.reader, "partitions", 1, 10_000, &f.Partitions)), true})
+	e.l.later = append(e.l.later, func() {
+		if t := e.l.topicNamed(topicNode, f.Topic); t != nil && f.Partitions <= t.Partitions && f.Partitions > 0 {
+			e.l.errorAt(countNode, "topic %s begins with %d partitions; give it more", t.Name, t.Partitions)
+		}
+	})
+	e.p.Fault = f
+}
+
+// MostPartitions is how many partitions t may have at most: some are added by events.
+func (s *Spec) MostPartitions(t *Topic) int32 {
+	most := t.Partitions
+	grow := func(f faults.Fault) {
+		if g, ok := f.(faults.CreatePartitions); ok && g.Topic == t.Name {
+			most = max(most, g.Partitions)
+		}
+	}
+	for i := range s.Events {
+		grow(s.Events[i].Fault)
+	}
+	if s.Chaos != nil {
+		for i := range s.Chaos.Of {
+			grow(s.Chaos.Of[i].Fault)
+		}
+	}
+	return most
+}

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/simkafka/simkafka/model/client"
+	"github.com/simkafka/simkafka/sim/kernel"
+)
+
+// topicCommand is an administrator who changes a topic: a process of its own that ends
+// when it has been told what became of it.
+type topicCommand struct {
+	host
+	what    string // for people
+	process *client.TopicCommand
+}
+
+// CreatePartitions implements faults.Target.
+func (c *Cluster) CreatePartitions(topic string, partitions int32) string {
+	return c.command(fmt.Sprintf("create_partitions of %s to %d", topic, partitions),
+		client.TopicCommandConfig{Topic: topic, Partitions: partitions})
+}
+
+// command starts a process; its name goes by how many there were before.
+func (c *Cluster) command(what string, cfg client.TopicCommandConfig) string {
+	cfg.Bootstrap, cfg.MetadataVersion = c.bootstrap(), c.profile.Versions.Metadata
+	t := &topicCommand{what: what, process: client.NewTopicCommand(cfg),
+		host: host{name: fmt.Sprintf("topics-%d", len(c.commands)+1), kind: toolKind}}
+	t.boot = func() { c.k.Boot(t.id, t.process, nil) }
+	c.commands = append(c.commands, t)
+	c.add(&t.host)
+	t.boot()
+	return t.name
+}
+
+// openCommands lists the administrators who have not been answered.
+func (c *Cluster) openCommands(o *opens) {
+	for _, t := range c.commands {
+		if !t.process.Done() && c.k.State(t.id) == kernel.Running {
+			o.add("%s is under way", t.what)
+		}
+	}
+}
+
+// refusedCommands are warnings.
+func (c *Cluster) refusedCommands() (out []string) {
+	for _, t := range c.commands {
+		if t.process.Failure() != "" {
+			out = append(out, fmt.Sprintf("%s: %s", t.what, t.process.Failure()))
+		}
+	}
+	return out
+}
+
+// partitionsOf is how many partitions a topic has by what is committed.
+func (c *Cluster) partitionsOf(topic string) (n int32) {
+	for _, tp := range c.view.order {
+		if tp.Topic == topic {
+			n = max(n, tp.Partition+1)
+		}
+	}
+	return n
+}
