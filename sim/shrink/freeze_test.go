@@ -119,6 +119,12 @@ func TestEveryFaultCanBeMadeExplicit(t *testing.T) {
 	const frame = "apiVersion: simkafka/v1\nname: x\nduration: 60s\ncluster: {brokers: 3}\ntopics: [{name: orders, partitions: 1, replication: 3}]\nproducers: [{name: p, topic: orders}]\nevents:\n  - "
 	for _, k := range faults.Table {
 		f := load(t, frame+k.Example+"\n").Events[0].Fault
+		if len(f.Selectors()) == 0 {
+			if same := faults.Explicit(f, nodes{}, faults.Context{}); len(same) != 1 || same[0] != f {
+				t.Errorf("%s concerns no node: %v", k.Word, same)
+			}
+			continue
+		}
 		role := func(r faults.Role) faults.Fault {
 			return faults.Rebind(f, func(faults.Selector) faults.Selector { return faults.Selector{Role: r} })
 		}
