@@ -6,6 +6,7 @@ import (
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
 	"github.com/simkafka/simkafka/model/netclient"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/replica"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -154,9 +155,29 @@ func (b *Broker) coordinatorsMove(in *step.Input, out *step.Effects, changes []r
 	}
 	for i := range changes {
 		if c := &changes[i]; c.follows && c.topic == group.OffsetsTopic {
-			b.coordinator(in, out).Resigned(c.partition, c.st.LeaderEpoch)
+			b.resigned(in, out, c.partition, c.st.LeaderEpoch)
 		}
 	}
+}
+
+// handlerGap is up to how much later than it was handled a request may be told to the
+// coordinator (KAFKA-10614).
+const handlerGap = 50 * kafka.Millisecond
+
+// resigned tells the coordinator that a partition is not led any more. Roles change under
+// a lock, this comes after it: the thread of a later request may be first. The epoch puts
+// the two in order; without it the one order that hurts is drawn.
+func (b *Broker) resigned(in *step.Input, out *step.Effects, partition int32, epoch kafka.LeaderEpoch) {
+	c := b.coordinator(in, out)
+	if !b.cfg.Profile.Quirks.Has(quirk.UnloadUnordered) {
+		c.Resigned(partition, epoch)
+		return
+	}
+	late := kafka.Nanos(b.draw(in, "late-resignation") % uint64(handlerGap))
+	out.SetTimer(laneRequests, in.Now+late, timerCall, 0, call(func(*step.Input, *step.Effects) error {
+		c.Resigned(partition, kafka.NoLeaderEpoch)
+		return nil
+	}))
 }
 
 // exists reports whether a partition is known to the metadata.

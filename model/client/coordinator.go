@@ -23,6 +23,7 @@ type coordinator struct {
 	known    bool
 	node     kafka.NodeID
 	addr     step.Addr
+	heard    bool // it has taken a heartbeat or join since it was found
 	seeking  bool // FindCoordinator is on its way
 	byBeat   bool // by the heartbeat thread
 	retryAt  kafka.Nanos
@@ -113,7 +114,7 @@ func (g *GroupConsumer) coordinatorLost(in *step.Input, out *step.Effects, why s
 	if !c.known {
 		return
 	}
-	c.known = false
+	c.known, c.heard = false, false
 	e := g.note(out, event.CoordinatorLost)
 	e.Node, e.Text = c.node, why
 	g.finished = append(g.finished, c.net.Disconnect(in, out, c.addr)...)

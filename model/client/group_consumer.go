@@ -122,6 +122,8 @@ func (g *GroupConsumer) Settled() string {
 		return "is " + g.member.state.String()
 	case g.member.rejoin:
 		return "wants to rejoin"
+	case !g.coord.heard:
+		return "hears nothing from its coordinator"
 	}
 	return ""
 }

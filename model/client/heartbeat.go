@@ -69,9 +69,11 @@ func (g *GroupConsumer) heartbeatEnded(in *step.Input, out *step.Effects, c *ask
 	}
 	switch err {
 	case kafka.None:
+		g.coord.heard = true
 		m.session = saturatingAdd(in.Now, g.cfg.SessionTimeout)
 		return
 	case kafka.RebalanceInProgress:
+		g.coord.heard = true
 		if m.state == stable {
 			g.requestRejoin()
 		}

@@ -157,6 +157,7 @@ func (g *GroupConsumer) joined(in *step.Input, out *step.Effects, r *kmsg.JoinGr
 	if m.protocol = ""; r.Protocol != nil {
 		m.protocol = *r.Protocol
 	}
+	g.coord.heard = true
 	g.enter(out, completing, m.protocol)
 	g.resetTimeouts(in)
 	if m.leader = r.LeaderID == r.MemberID; !m.leader {

@@ -18,5 +18,6 @@ func (p *Profile) With(quirks quirk.Set) *Profile {
 	q.Fencing320 = q.Fencing320 && !quirks.Has(quirk.NoFetchFencing)
 	q.HWMinISRGate = q.HWMinISRGate && !quirks.Has(quirk.HWBelowMinISR)
 	q.BrokerEpoch = q.BrokerEpoch && !quirks.Has(quirk.BounceUnseen)
+	q.ExpireIdleGroups = q.ExpireIdleGroups && !quirks.Has(quirk.ExpireByCommit)
 	return &q
 }

@@ -1,11 +1,13 @@
 package group
 
 import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
-
-	"slices"
 )
 
 // expire removes what is due of all groups (groups 1.6), and groups that hold nothing.
@@ -18,7 +20,7 @@ func (c *Coordinator) expire(in *step.Input, out *step.Effects) {
 // expired are the partitions whose committed offsets are due. A commit under way protects
 // its partition.
 func (c *Coordinator) expired(in *step.Input, g *Group) (list []kafka.TopicPartition) {
-	base, spared, any := g.expiry(c.cfg.Profile.ExpireIdleGroups)
+	base, spared, any := g.expiry(c.cfg.Profile)
 	if !any {
 		return nil
 	}
@@ -48,14 +50,14 @@ func (c *Coordinator) expired(in *step.Input, g *Group) (list []kafka.TopicParti
 // expiry says which of a group's offsets may expire at all, and from when on their time
 // runs: base, or their commits' own time if it is NoTimestamp. spared are topics that are
 // kept, sorted.
-func (g *Group) expiry(idleOnly bool) (base kafka.TimestampMs, spared []string, any bool) {
+func (g *Group) expiry(p *config.Profile) (base kafka.TimestampMs, spared []string, any bool) {
 	base = kafka.NoTimestamp
 	switch {
-	case !idleOnly || g.protocolType == "":
+	case !p.ExpireIdleGroups || g.protocolType == "":
 		return base, nil, true
 	case g.state == Empty:
 		return g.stateTime, nil, true
-	case g.state == Stable && g.protocolType == consumerType && g.subscribedKnown:
+	case (g.state == Stable || p.Quirks.Has(quirk.ExpireUnstable)) && g.protocolType == consumerType && g.subscribedKnown:
 		return base, g.subscribed, true
 	}
 	return base, nil, false

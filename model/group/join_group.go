@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -87,7 +88,7 @@ func (c *Coordinator) JoinGroup(in *step.Input, out *step.Effects, from Caller, 
 	}
 	g := c.make(in, req.Group)
 	switch {
-	case !g.accepts(req.MemberID, c.cfg.GroupMaxSize):
+	case !c.accepts(g, req.MemberID):
 		c.turnAway(in, out, g, a)
 	case g.state == Dead:
 		c.refuseJoin(out, g, a, req.MemberID, kafka.CoordinatorNotAvailable)
@@ -211,6 +212,10 @@ func (c *Coordinator) replaceStatic(in *step.Input, out *step.Effects, g *Group,
 	case PreparingRebalance:
 		return
 	case CompletingRebalance:
+		if c.cfg.Profile.Quirks.Has(quirk.StaticKeptCompleting) {
+			c.answerJoin(out, g, m, &joinResult{member: m.id, generation: g.generation, current: true, leader: oldLeader})
+			return
+		}
 		// The old id may be on its way to the leader, whose answer would not name the new
 		// one (KAFKA-9801).
 		c.prepareRebalance(in, out, g, reasonStatic)
@@ -220,8 +225,12 @@ func (c *Coordinator) replaceStatic(in *step.Input, out *step.Effects, g *Group,
 		c.maybeRebalance(in, out, g, reasonStaticProtocol)
 		return
 	}
+	if c.cfg.Profile.Quirks.Has(quirk.StaticUnsaved) {
+		c.answerStatic(out, g, m, oldLeader, a)
+		return
+	}
 	c.storeGroup(in, g, g.assignments(), func(in *step.Input, out *step.Effects, code kafka.ErrorCode, _ kafka.Offset) {
-		if code = groupError(code); code == kafka.None {
+		if code = c.groupError(code); code == kafka.None {
 			c.answerStatic(out, g, m, oldLeader, a)
 			return
 		}

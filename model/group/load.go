@@ -9,6 +9,7 @@ import (
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/log"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 	"github.com/simkafka/simkafka/model/vfs"
@@ -115,6 +116,9 @@ func (c *Coordinator) runLoad(in *step.Input, out *step.Effects, t *task) (done 
 	case errors.Is(err, vfs.ErrCrashed):
 		return false, err
 	case err == nil && more:
+		if c.cfg.Profile.Quirks.Has(quirk.LoadByChunk) {
+			c.install(in, out, t)
+		}
 		return false, nil
 	}
 	var unknown *recordError

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -120,8 +121,12 @@ func (g *Group) rebalanceTimeout() (r kafka.Nanos) {
 func (g *Group) allJoined() bool { return len(g.members) == g.awaitingJoin && len(g.pending) == 0 }
 
 // accepts is KIP-389: whether a joining member has room (CJ-3).
-func (g *Group) accepts(id string, limit int) bool {
-	m := g.byID[id]
+func (c *Coordinator) accepts(g *Group, id string) bool {
+	m, limit := g.byID[id], c.cfg.GroupMaxSize
+	if c.cfg.Profile.Quirks.Has(quirk.SizeOfUnknown) {
+		shed := len(g.members) > limit && m != nil && !m.join.parked
+		return !shed && (id != unknownMember || len(g.members) < limit)
+	}
 	switch g.state {
 	case PreparingRebalance:
 		return m != nil && m.join.parked || g.awaitingJoin < limit

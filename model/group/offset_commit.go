@@ -165,7 +165,7 @@ func (c *Coordinator) append(in *step.Input, out *step.Effects, op *commit) {
 				c.publish(out, op, &op.staged[i], code, base)
 			}
 		}
-		op.settle(commitError(code))
+		op.settle(c.commitError(code))
 		op.answer(out)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -86,11 +87,16 @@ func (c *Coordinator) completeJoin(in *step.Input, out *step.Effects, g *Group) 
 	for _, m := range g.members {
 		c.answerJoin(out, g, m, g.current(m))
 		c.renewSession(in, m)
+		if m.isNew && c.cfg.Profile.Quirks.Has(quirk.NewNotTimed) {
+			c.deadlines.stop(&m.session) // until it is heard of again
+		}
 		m.isNew = false
 		m.syncPending = true
 	}
 	g.syncsPending = len(g.members)
-	c.deadlines.start(&g.sync, in.Now+g.rebalanceTimeout())
+	if !c.cfg.Profile.Quirks.Has(quirk.NoSyncTimer) {
+		c.deadlines.start(&g.sync, in.Now+g.rebalanceTimeout())
+	}
 }
 
 // ignored is the outcome of a record that an empty group leaves: without it the last

@@ -2,6 +2,7 @@ package group
 
 import (
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/record"
 	"github.com/simkafka/simkafka/model/step"
 )
@@ -52,8 +53,16 @@ func (c *Coordinator) offsetVersion(o *Offset) int16 {
 	return 3
 }
 
+// passesOn: the log's error is the answer (KAFKA-3590).
+func (c *Coordinator) passesOn(code kafka.ErrorCode) bool {
+	return (code == kafka.NotEnoughReplicas || code == kafka.NotEnoughReplicasAfterAppend) && c.cfg.Profile.Quirks.Has(quirk.RawAppendErrors)
+}
+
 // groupError is what a failed append means for a rebalance (RS-3).
-func groupError(code kafka.ErrorCode) kafka.ErrorCode {
+func (c *Coordinator) groupError(code kafka.ErrorCode) kafka.ErrorCode {
+	if c.passesOn(code) {
+		return code
+	}
 	switch code {
 	case kafka.UnknownTopicOrPartition, kafka.NotEnoughReplicas, kafka.NotEnoughReplicasAfterAppend:
 		return kafka.CoordinatorNotAvailable
@@ -69,7 +78,10 @@ func groupError(code kafka.ErrorCode) kafka.ErrorCode {
 
 // commitError is what a failed append means for a commit (RS-3). A timeout stays one
 // before Kafka 4.0.
-func commitError(code kafka.ErrorCode) kafka.ErrorCode {
+func (c *Coordinator) commitError(code kafka.ErrorCode) kafka.ErrorCode {
+	if c.passesOn(code) {
+		return code
+	}
 	switch code {
 	case kafka.UnknownTopicOrPartition, kafka.NotEnoughReplicas, kafka.NotEnoughReplicasAfterAppend:
 		return kafka.CoordinatorNotAvailable

@@ -88,7 +88,7 @@ func (c *Coordinator) assign(in *step.Input, g *Group, req *kmsg.SyncGroupReques
 		if g.state != CompletingRebalance || g.generation != generation {
 			return // the rebalance that has begun answers the members
 		}
-		if code = groupError(code); code != kafka.None {
+		if code = c.groupError(code); code != kafka.None {
 			c.failSyncs(in, out, g, code)
 			c.maybeRebalance(in, out, g, reasonStore)
 			return

@@ -26,6 +26,7 @@ type groupClient struct {
 	lostAt   kafka.Nanos
 	steadyAt kafka.Nanos
 	ids      []string // the last ids, newest last
+	steadyID string   // with which it was in a generation last
 	parts    []*clientPart
 	byTP     map[kafka.TopicPartition]*clientPart
 	sync     syncAnswer
@@ -154,7 +155,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		case e.Detail == event.MemberCompleting:
 			c.reset = false
 		case e.Detail == event.MemberStable:
-			c.steadyAt = e.Time
+			c.steadyAt, c.steadyID = e.Time, e.Member
 		}
 	case event.PartitionAssigned:
 		c.own(x, e)

@@ -27,6 +27,14 @@ type groupChange struct {
 	client *groupClient
 	part   *clientPart // facts of clients about a partition
 	com    *committed  // facts about committed offsets
+	ended  endedMember // NodeStopped, NodeCrashed of a member
+}
+
+// endedMember is a member whose process has ended: who it was.
+type endedMember struct {
+	client *groupClient // nil for other processes
+	id     string
+	steady bool // it was in a generation with that id, so that the id is persisted
 }
 
 // group is one group.
@@ -44,6 +52,8 @@ type group struct {
 	comsBy map[kafka.TopicPartition]*committed
 	// owners are the clients' parts that own a partition.
 	owners map[kafka.TopicPartition][]*clientPart
+	// replaced are the ids of static members that a later one took the place of.
+	replaced map[string]bool
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
@@ -138,7 +148,7 @@ func (g *ghost) group(id string) *group {
 	if x := gs.byID[id]; x != nil {
 		return x
 	}
-	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{},
+	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{},
 		emptied: g.now, began: g.now}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
@@ -238,6 +248,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.life.enter(e)
 		c.of.changedMembers(e)
 	case event.MemberRemoved:
+		if e.Text == event.GoneReplaced {
+			c.of.replaced[e.Member] = true
+		}
 		c.life.leave(e)
 		c.of.changedMembers(e)
 	case event.JoinAnswered:
@@ -269,6 +282,7 @@ func (g *ghost) groupsOf(e *event.Event) {
 		return
 	}
 	if c := g.groups.byActor[e.Actor]; c != nil {
+		g.ch.groups.ended = endedMember{c, c.member, c.member != "" && c.steadyID == c.member}
 		c.ended(e.Time)
 	}
 }

@@ -11,9 +11,10 @@ func groupMembersJoined() rule {
 	return rule{
 		Info: Info{
 			Name:  "group-members-joined",
-			Rules: "groups VI-2 VI-3",
-			Words: "When a generation is assigned, each of its members has joined it or is static; one of them is its leader; each supports the protocol that was voted for.",
-			When:  "at each completed join, each stable generation and each load of a group",
+			Rules: "groups VI-2 VI-3 CJ-3",
+			Words: "When a generation is assigned, each of its members has joined it or is static; one of them is its leader; each supports the protocol that was voted for; " +
+				"no more than group.max.size have joined it.",
+			When: "at each completed join, each stable generation and each load of a group",
 			Broken: "never (a static member that is away stays until its session ends; a member restored from the log is known to support only the protocol of its " +
 				"generation, LD-5)",
 		},
@@ -51,12 +52,19 @@ func (c *joined) observe(e *event.Event) {
 }
 
 func (c *joined) stable(x *group, l *life, e *event.Event) {
+	present := 0
 	for _, m := range l.members {
+		if m.joined == e.Generation {
+			present++
+		}
 		if m.joined != e.Generation && m.instance == "" {
 			c.violateGroup(x, kafka.TopicPartition{}, "generation %d on %s has the member %s, which joined %d last and is not static", e.Generation, nodeName(e.Node), m.id, m.joined)
 		}
 		if len(m.protocols) > 0 && !slices.Contains(m.protocols, e.Detail) {
 			c.violateGroup(x, kafka.TopicPartition{}, "generation %d on %s voted for %q; the member %s supports only %v", e.Generation, nodeName(e.Node), e.Detail, m.id, m.protocols)
 		}
+	}
+	if x.setup != nil && x.setup.MaxSize > 0 && present > x.setup.MaxSize {
+		c.violateGroup(x, kafka.TopicPartition{}, "%d members have joined generation %d on %s; group.max.size is %d", present, e.Generation, nodeName(e.Node), x.setup.MaxSize)
 	}
 }

@@ -138,6 +138,7 @@ func rules() []rule {
 		committedOffsetsKept(),
 		offsetsRemovedForCause(),
 		groupSettles(),
+		membersCarryOn(),
 		convergesAfterHeal(),
 	}
 }

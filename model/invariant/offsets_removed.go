@@ -11,7 +11,7 @@ func offsetsRemovedForCause() rule {
 			Name:  "offsets-removed-for-cause",
 			Rules: "groups VI-9",
 			Words: "A committed offset goes only if it expired (offsets.retention.minutes after the group lost its last member or, of a topic that nobody subscribes to, after " +
-				"the commit), or by OffsetDelete for a topic that nobody subscribes to, by DeleteGroups of an empty group, or with its topic.",
+				"the commit; never while it rebalances), or by OffsetDelete for a topic that nobody subscribes to, by DeleteGroups of an empty group, or with its topic.",
 			When:   "at each removal and each commit that should replace a value",
 			Broken: "before KIP-211 (Kafka 2.1) offsets expire by the age of the commit, also of a live group (KAFKA-4682); the clock of a broker is moved",
 		},
@@ -35,7 +35,13 @@ func (c *removedForCause) observe(e *event.Event) {
 	subscribed := l.state != event.GroupEmpty && l.state != event.GroupDead && l.subscribes(e.TP.Topic)
 	switch e.Text {
 	case event.RemovedExpired:
-		if subscribed && idle {
+		rebalances := l.state == event.GroupPreparingRebalance || l.state == event.GroupCompletingRebalance
+		switch {
+		case rebalances && idle:
+			c.violateGroup(x, e.TP, "the committed offset %d of %s expired on %s while the group rebalances (%s), so that nobody knows whether it subscribes to its topic", e.Base,
+				e.TP, nodeName(e.Node), l.state)
+			return
+		case subscribed && idle:
 			c.violateGroup(x, e.TP, "the committed offset %d of %s expired on %s while the group, %s, subscribes to its topic", e.Base, e.TP, nodeName(e.Node), l.state)
 			return
 		}

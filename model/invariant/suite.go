@@ -49,6 +49,8 @@ type Group struct {
 	// max.poll.interval.ms, heartbeat.interval.ms and request.timeout.ms; Poll is the
 	// longest gap between two polls, Delay group.initial.rebalance.delay.ms.
 	Session, Rebalance, Heartbeat, Request, Poll, Delay kafka.Nanos
+	// MaxSize is group.max.size, the largest of all brokers; 0 = not judged.
+	MaxSize int
 	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager
 	// members, one where all subscribe to the same topics, else three.
 	Rounds int

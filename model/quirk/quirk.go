@@ -63,6 +63,17 @@ const (
 	NewestClaimsOnly
 	NoGenerationClaimed
 	RawClaims
+	// Of group coordinators.
+	RawAppendErrors
+	LoadByChunk
+	ExpireByCommit
+	ExpireUnstable
+	StaticUnsaved
+	StaticKeptCompleting
+	NewNotTimed
+	NoSyncTimer
+	UnloadUnordered
+	SizeOfUnknown
 	NumIDs // not a switch
 )
 

@@ -40,6 +40,7 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 		setup.Detection = max(setup.Detection, 2*b.cfg.ZKSessionTimeout)
 		for i := range setup.Groups {
 			setup.Groups[i].Delay = max(setup.Groups[i].Delay, b.cfg.GroupInitialDelay)
+			setup.Groups[i].MaxSize = max(setup.Groups[i].MaxSize, b.cfg.GroupMaxSize)
 		}
 	}
 	first := c.brokers[0].cfg
