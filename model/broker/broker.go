@@ -71,6 +71,7 @@ type Broker struct {
 	hwCheckpoints bool
 	waiting       purgatory
 	creations     []*topicCreation // in order of arrival
+	removals      []*topicRemoval  // in order of arrival
 	groups        groups
 	shutdown      shutdown
 
@@ -149,9 +150,9 @@ func (b *Broker) Partitions(fn func(*replica.Partition) bool) {
 }
 
 // Idle reports whether nothing waits but consumers and followers at the log's end:
-// no parked produce, no ISR change, no control request, no topic creation.
+// no parked produce, no ISR change, no control request, no creation or deletion of topics.
 func (b *Broker) Idle() bool {
-	if b.waiting.parkedProduces > 0 || b.changes.busy || len(b.creations) > 0 || len(b.held) > 0 {
+	if b.waiting.parkedProduces > 0 || b.changes.busy || len(b.creations)+len(b.removals) > 0 || len(b.held) > 0 {
 		return false
 	}
 	for _, h := range b.topics.hosted {

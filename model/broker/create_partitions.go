@@ -28,6 +28,8 @@ func (b *Broker) handleCreatePartitions(in *step.Input, out *step.Effects, from 
 			t.refuse(kafka.NotController, "")
 		case slices.ContainsFunc(req.Topics[:i], func(o kmsg.CreatePartitionsRequestTopic) bool { return o.Topic == t.name }):
 			t.refuse(kafka.InvalidRequest, "the topic is named twice")
+		case b.controller.IsBeingDeleted(t.name):
+			t.refuse(kafka.InvalidTopicException, "the topic is queued for deletion")
 		}
 		c.topics = append(c.topics, t)
 		reads = append(reads, zookeeper.Request{{Type: zookeeper.OpGetData, Path: zookeeper.TopicPath(t.name)}})

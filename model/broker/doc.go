@@ -52,7 +52,7 @@
 //
 // # Left out
 //
-// Transaction coordination, DeleteTopics, CreatePartitions, configuration
+// Transaction coordination, configuration
 // and log directory APIs, the ApiVersions exchange, dynamic broker configuration, fetch
 // sessions, recovery on several threads (num.recovery.threads.per.data.dir) and of
 // several directories at once, moves between directories, and the purging of old

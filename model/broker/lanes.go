@@ -62,6 +62,7 @@ const (
 	timerGroups        // a deadline of the group coordinator is due
 	timerGroupTask     // its next task
 	timerExpireOffsets // offsets.retention.check.interval.ms is over
+	timerRemoval       // a DeleteTopics request may have waited long enough
 
 	timersZK         step.TimerKind = 40
 	timersController step.TimerKind = 50

@@ -220,6 +220,10 @@ func (b *Broker) expirationLane(in *step.Input, out *step.Effects) error {
 		d := in.Ref.(*deletion)
 		d.timer = step.TimerRef{}
 		b.completeDeletion(out, d)
+	case timerRemoval:
+		r := in.Ref.(*topicRemoval)
+		r.timer = step.TimerRef{}
+		b.completeRemoval(in, out, r)
 	case timerCreation:
 		c := in.Ref.(*topicCreation)
 		c.timer = step.TimerRef{}

@@ -84,6 +84,8 @@ func (b *Broker) handle(in *step.Input, out *step.Effects, from caller, body ste
 		return b.handleDeleteRecords(in, out, from, req)
 	case *kmsg.CreateTopicsRequest:
 		b.handleCreateTopics(in, out, from, req)
+	case *kmsg.DeleteTopicsRequest:
+		b.handleDeleteTopics(in, out, from, req)
 	case *kmsg.CreatePartitionsRequest:
 		b.handleCreatePartitions(in, out, from, req)
 	default:

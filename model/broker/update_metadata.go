@@ -10,7 +10,7 @@ import (
 )
 
 // UpdateMetadata (L-33): the cache is overwritten; topic creations that waited for
-// leaders are answered.
+// leaders, and deletions that waited for topics to vanish, are answered.
 
 func (b *Broker) handleUpdateMetadata(in *step.Input, out *step.Effects, from caller, req *kmsg.UpdateMetadataRequest) error {
 	return b.changes.begin(func(in *step.Input, out *step.Effects) error {
@@ -24,6 +24,7 @@ func (b *Broker) handleUpdateMetadata(in *step.Input, out *step.Effects, from ca
 		}
 		from.answer(out, resp)
 		b.checkCreations(in, out)
+		b.checkRemovals(in, out)
 		b.changes.finish(in, out)
 		return nil
 	}, in, out)

@@ -35,6 +35,10 @@ type LeaderEpoch int32
 // NoLeaderEpoch is the protocol's "no epoch known".
 const NoLeaderEpoch LeaderEpoch = -1
 
+// EpochDuringDelete is the leader epoch of a StopReplica request for a topic that is
+// being deleted (Z-21).
+const EpochDuringDelete LeaderEpoch = -2
+
 // PartitionEpoch counts the changes of a partition's state. In ZooKeeper mode it
 // is the version of the partition-state znode.
 type PartitionEpoch int32

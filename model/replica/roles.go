@@ -26,7 +26,7 @@ func (p *Partition) CheckLeaderAndISR(st *State, id kafka.TopicID) kafka.ErrorCo
 }
 
 // stopEpochDelete marks in StopReplica that the topic is deleted (Z-21).
-const stopEpochDelete kafka.LeaderEpoch = -2
+const stopEpochDelete = kafka.EpochDuringDelete
 
 // CheckStop is the per-partition verdict of L-32 on a StopReplica request.
 func (p *Partition) CheckStop(epoch kafka.LeaderEpoch) kafka.ErrorCode {

@@ -65,7 +65,10 @@ func (c *Controller) addStopReplica(broker kafka.NodeID, p *partition, deletes b
 	row := insertSorted(&c.batch.stop, broker, func(r *brokerStops) kafka.NodeID { return r.broker })
 	row.broker = broker
 	epoch := kafka.NoLeaderEpoch
-	if p.hasInfo {
+	switch {
+	case !c.ctx.lives(p):
+		epoch = kafka.EpochDuringDelete
+	case p.hasInfo:
 		epoch = p.info.leaderEpoch
 	}
 	i, found := slices.BinarySearchFunc(row.states, p.tp, func(s stopState, tp kafka.TopicPartition) int { return s.tp.Compare(tp) })
@@ -77,7 +80,7 @@ func (c *Controller) addStopReplica(broker kafka.NodeID, p *partition, deletes b
 }
 
 // addUpdateMetadata sends brokers the broker list and the present state of the
-// partitions that have one. Every broker of the batch gets all of its partitions.
+// partitions that have one; those of topics that are being deleted have leader -2 (Z-21). Every broker of the batch gets all of its partitions.
 func (c *Controller) addUpdateMetadata(brokers []kafka.NodeID, ps ...*partition) {
 	for _, id := range brokers {
 		if i, found := slices.BinarySearch(c.batch.updateTo, id); !found {
@@ -85,9 +88,14 @@ func (c *Controller) addUpdateMetadata(brokers []kafka.NodeID, ps ...*partition)
 		}
 	}
 	for _, p := range ps {
-		if p.hasInfo {
-			putState(&c.batch.update, c.describe(p))
+		if !p.hasInfo {
+			continue
 		}
+		s := c.describe(p)
+		if !c.ctx.lives(p) {
+			s.info.leader, s.info.leaderEpoch, s.info.partitionEpoch = kafka.LeaderDuringDelete, 0, 0
+		}
+		putState(&c.batch.update, s)
 	}
 }
 

@@ -128,7 +128,9 @@ func (s *brokersStarted) step(c *Controller) next {
 		}
 		c.onlineReplicas(rs)
 		return call(c.triggerOnline(""))
-	case 2: // resuming reassignments and deletions would come here
+	case 2: // resuming reassignments would come here
+		return call(c.deletionsOn(s.ids))
+	case 3:
 		return await(watchBrokers(s.ids))
 	}
 	return done()
@@ -144,7 +146,7 @@ func (s *brokersStarted) announce(c *Controller) {
 		}
 	}
 	c.updateMetadata(existing)
-	c.updateMetadata(s.ids, c.ctx.partitions(func(p *partition) bool { return p.hasInfo })...)
+	c.updateMetadata(s.ids, c.ctx.partitions(func(p *partition) bool { return p.hasInfo && c.ctx.lives(p) })...)
 }
 
 // clearOfflineDirs forgets storage errors of brokers that started or died.
@@ -176,23 +178,41 @@ type replicasFailed struct {
 	replicas []replicaOf
 
 	at        int
+	doomed    []replicaOf // of topics that are being deleted
 	elections *onlinePartitions
+	none      bool // no replica of another topic failed
 }
 
 func (r *replicasFailed) step(c *Controller) next {
 	r.at++
 	switch r.at {
 	case 1:
+		r.sort(c)
 		setPartitions(c.ctx.partitions(c.ctx.offlineLeader), OfflinePartition)
 		r.elections = c.triggerOnline("")
 		return call(r.elections)
 	case 2:
+		r.none = len(r.replicas) == 0
 		return call(&offlineReplicas{replicas: r.replicas})
+	case 3:
+		return call(c.failDeletion(r.doomed))
 	}
-	if len(r.replicas) == 0 && !r.elections.anyElected() {
+	if r.none && !r.elections.anyElected() {
 		c.updateMetadata(c.ctx.allBrokers())
 	}
 	return done()
+}
+
+func (r *replicasFailed) sort(c *Controller) {
+	all := r.replicas
+	r.replicas = nil
+	for _, x := range all {
+		if c.ctx.lives(x.p) {
+			r.replicas = append(r.replicas, x)
+		} else {
+			r.doomed = append(r.doomed, x)
+		}
+	}
 }
 
 // brokerModification is a changed registration of a known broker: a new endpoint is

@@ -115,11 +115,17 @@ func (c *Controller) completed(done *netclient.Completion) {
 		ch.startPause(c)
 		return
 	}
+	sent := ch.queue[0]
 	ch.queue[0] = nil
 	ch.queue = ch.queue[1:]
 	ch.busy = false
-	if r, ok := done.Response.(*kmsg.LeaderAndISRResponse); ok {
+	switch r := done.Response.(type) {
+	case *kmsg.LeaderAndISRResponse:
 		c.put(&leaderAndISRResponse{broker: ch.broker, resp: r})
+	case *kmsg.StopReplicaResponse:
+		if e := c.deletionAnswered(ch.broker, sent.(*kmsg.StopReplicaRequest), r); e != nil {
+			c.put(e)
+		}
 	}
 	ch.sendFirst(c)
 }

@@ -78,6 +78,7 @@ type context struct {
 	epochZKVersion int32         // version of /controller_epoch that fences our writes (Z-9)
 	brokers        []*liveBroker // ascending by id; shutting down ones included
 	topics         []*topic      // ascending by name
+	deletions      []*deletion   // of topics, ascending by name
 }
 
 // broker finds a registered broker.
@@ -190,9 +191,10 @@ func (x *context) unresolved(p *partition) bool {
 	return p.state == OfflinePartition || p.state == NewPartition
 }
 
-// offlineLeader: the leader in the last known state is not online; -1 counts.
+// offlineLeader: the leader in the last known state is not online; -1 counts. A
+// partition that is being deleted does not.
 func (x *context) offlineLeader(p *partition) bool {
-	return p.hasInfo && !x.isReplicaOnline(p.info.leader, p)
+	return p.hasInfo && x.lives(p) && !x.isReplicaOnline(p.info.leader, p)
 }
 
 func (t *topic) partition(n int32) *partition {

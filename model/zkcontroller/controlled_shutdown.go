@@ -73,7 +73,7 @@ func (e *controlledShutdown) check(c *Controller) kafka.ErrorCode {
 func (e *controlledShutdown) sort(c *Controller) (led []*partition) {
 	for _, r := range c.ctx.replicasOn(e.id()) {
 		switch {
-		case len(r.p.assignment.replicas) < 2 || !r.p.hasInfo:
+		case len(r.p.assignment.replicas) < 2 || !r.p.hasInfo || !c.ctx.lives(r.p):
 		case r.p.info.leader == e.id():
 			led = append(led, r.p)
 		default:

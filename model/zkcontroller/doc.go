@@ -19,9 +19,7 @@
 //
 // Left out: partition reassignment (Z-29 to Z-31: /admin/reassign_partitions is
 // not watched; assignments in transit are read, carried in requests and not
-// completed) and topic deletion (Z-33: /admin/delete_topics is not watched; the
-// replica states for it are in the table, and a topic whose znode disappears is
-// forgotten). Also left out: the /feature znode and feature compatibility, topic
+// completed). Also left out: the /feature znode and feature compatibility, topic
 // ids for topics created without one, producer id blocks, delegation tokens and
 // the metrics.
 package zkcontroller

@@ -84,6 +84,8 @@ func (e *electLeaders) begin(c *Controller) next {
 		switch p := c.ctx.partition(tp); {
 		case p == nil:
 			e.outcomes = append(e.outcomes, partitionError{tp, kafka.UnknownTopicOrPartition})
+		case !c.ctx.lives(p):
+			e.outcomes = append(e.outcomes, partitionError{tp, kafka.InvalidTopicException})
 		case !e.needed(c, p):
 			e.outcomes = append(e.outcomes, partitionError{tp, kafka.ElectionNotNeeded})
 		default:

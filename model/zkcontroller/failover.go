@@ -26,15 +26,19 @@ func (f *failover) step(c *Controller) next {
 		return call(&deleteNotifications{parent: zookeeper.IsrChangePath})
 	case 4: // (3)
 		return call(&readContext{})
-	case 5: // (4) would be topic deletions; (5), then (6)
+	case 5:
+		return call(&initDeletions{})
+	case 6: // (5), then (6)
 		if !c.cfg.Profile.Quirks.Has(quirk.RolesBeforeMetadata) {
 			c.updateMetadata(c.ctx.allBrokers())
 		}
 		return call(&startReplicas{})
-	case 6: // (7); (8) and (9) would be reassignments and topic deletions
+	case 7: // (7); (8) would be reassignments
 		c.initPartitionStates()
 		return call(c.triggerOnline(""))
-	case 7: // (10)
+	case 8: // (9)
+		return call(&resumeDeletions{})
+	case 9: // (10)
 		return call(&electLeaders{trigger: byFailover})
 	}
 	if c.cfg.AutoLeaderRebalance { // (11)

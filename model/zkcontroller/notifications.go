@@ -33,6 +33,8 @@ func childrenWatched(path string) procedure {
 		return &brokerChange{}
 	case zookeeper.TopicsPath:
 		return &topicChange{}
+	case zookeeper.DeleteTopicsPath:
+		return &topicDeletion{}
 	case zookeeper.IsrChangePath:
 		return &isrChangeNotification{}
 	case zookeeper.LogDirEventPath:

@@ -37,11 +37,12 @@ func setPartitions(ps []*partition, to PartitionState) {
 	}
 }
 
-// triggerOnline tries to bring every New and Offline partition online
+// triggerOnline tries to bring every New and Offline partition online that is not being
+// deleted
 // (triggerOnlinePartitionStateChange). The topic "" is all of them.
 func (c *Controller) triggerOnline(topic string) *onlinePartitions {
 	return &onlinePartitions{strategy: election.Offline, partitions: c.ctx.partitions(func(p *partition) bool {
-		return c.ctx.unresolved(p) && (topic == "" || p.tp.Topic == topic)
+		return c.ctx.unresolved(p) && c.ctx.lives(p) && (topic == "" || p.tp.Topic == topic)
 	})}
 }
 

@@ -43,7 +43,7 @@ func (e *autoRebalance) step(c *Controller) next {
 // preferredLeaders lists the first replicas of all partitions. Before KAFKA-10149
 // there are none while anything is being reassigned.
 func (c *Controller) preferredLeaders() (ids []kafka.NodeID) {
-	for _, p := range c.ctx.partitions(everyPartition) {
+	for _, p := range c.ctx.partitions(c.ctx.lives) {
 		if !c.cfg.Profile.AutoRebalanceIgnoresReassignment && p.reassigning() {
 			return nil
 		}
@@ -59,7 +59,7 @@ func (c *Controller) preferredLeaders() (ids []kafka.NodeID) {
 // share that it does not lead is within the limit.
 func (c *Controller) imbalanced(id kafka.NodeID) (ps []*partition) {
 	group, lost := 0, 0
-	for _, p := range c.ctx.partitions(func(p *partition) bool { return p.prefers(id) }) {
+	for _, p := range c.ctx.partitions(func(p *partition) bool { return p.prefers(id) && c.ctx.lives(p) }) {
 		group++
 		if !p.hasInfo || p.info.leader == id {
 			continue

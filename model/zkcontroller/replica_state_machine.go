@@ -196,7 +196,9 @@ func (o *offlineReplicas) choose(c *Controller) {
 func (o *offlineReplicas) removed(c *Controller, p *partition, info leaderISR) {
 	p.setInfo(info)
 	others := slices.DeleteFunc(slices.Clone(p.assignment.replicas), func(id kafka.NodeID) bool { return id == o.broker })
-	c.addLeaderAndISR(others, p, false)
+	if c.ctx.lives(p) {
+		c.addLeaderAndISR(others, p, false)
+	}
 	p.replica(o.broker).state = OfflineReplica
 }
 

@@ -84,6 +84,8 @@ func (s *script) perform(t *testing.T, d *datadriven.TestData) string {
 		w.nodes[ids32(d)[0]].up = d.Cmd == "up"
 	case "topic":
 		w.createTopic(d.CmdArgs[0].Key, replicaLists(d.Input)...)
+	case "ask-deletion":
+		w.zk.create(zookeeper.DeleteTopicPath(d.CmdArgs[0].Key), nil, nil)
 	case "delete-topic":
 		w.zk.delete(zookeeper.TopicPath(d.CmdArgs[0].Key))
 	case "unclean":

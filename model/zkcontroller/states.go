@@ -44,8 +44,7 @@ var replicaStateNames = [numReplicaStates]string{"", "NewReplica", "OnlineReplic
 
 func (s ReplicaState) String() string { return replicaStateNames[s] }
 
-// replicaMoves[to][from] says which transitions are valid. The rows of the
-// deletion states wait for topic deletion (Z-33).
+// replicaMoves[to][from] says which transitions are valid.
 var replicaMoves = [numReplicaStates][numReplicaStates]bool{
 	NewReplica:                {NonExistentReplica: true},
 	OnlineReplica:             {NewReplica: true, OnlineReplica: true, OfflineReplica: true, ReplicaDeletionIneligible: true},

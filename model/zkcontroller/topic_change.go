@@ -37,10 +37,11 @@ func (e *topicChange) compare(c *Controller, names []string) {
 			e.read.names = append(e.read.names, name)
 		}
 	}
-	c.ctx.topics = slices.DeleteFunc(c.ctx.topics, func(t *topic) bool {
-		_, there := slices.BinarySearch(names, t.name)
-		return !there
-	})
+	for _, t := range slices.Clone(c.ctx.topics) {
+		if _, there := slices.BinarySearch(names, t.name); !there {
+			c.ctx.removeTopic(t.name)
+		}
+	}
 }
 
 // partitionModifications looks for partitions added to a topic.
@@ -58,6 +59,9 @@ func (e *partitionModifications) step(c *Controller) next {
 	case 1:
 		if c.ctx.topic(e.read.names[0]) == nil {
 			return done() // not known yet, or gone
+		}
+		if c.ctx.queued(e.read.names[0]) {
+			return call(&restoreAssignment{topic: e.read.names[0]})
 		}
 		return call(&e.read)
 	case 2:

@@ -108,7 +108,7 @@ func (w *world) resume(s *session, waiter zookeeper.Waiter, results [][]zookeepe
 // boot registers a broker and starts its controller module.
 func (w *world) boot(id kafka.NodeID) *node {
 	n := &node{w: w, id: id, up: true, conns: map[step.ConnID]kafka.NodeID{}, storage: map[kafka.TopicPartition]bool{}}
-	n.cfg = &config.Broker{NodeID: id, Profile: w.profile, AutoLeaderRebalance: true, LeaderImbalanceCheck: 300 * kafka.Second,
+	n.cfg = &config.Broker{NodeID: id, Profile: w.profile, AutoLeaderRebalance: true, DeleteTopics: true, LeaderImbalanceCheck: 300 * kafka.Second,
 		LeaderImbalancePercent: 10, RequestTimeout: 30 * kafka.Second, ControllerSocketTimeout: 30 * kafka.Second}
 	if w.tune != nil {
 		w.tune(n.cfg)
@@ -292,6 +292,9 @@ func (n *node) request(op step.Op) {
 
 func (b *node) answer(req kmsg.Request) kmsg.Response {
 	resp := req.ResponseKind()
+	if r, ok := resp.(*kmsg.StopReplicaResponse); ok {
+		r.Partitions = stoppedAll(req.(*kmsg.StopReplicaRequest))
+	}
 	lai, ok := req.(*kmsg.LeaderAndISRRequest)
 	if !ok {
 		return resp
@@ -340,4 +343,26 @@ func (w *world) nextTimer(end kafka.Nanos) (at *node, index int) {
 		}
 	}
 	return at, index
+}
+
+// stoppedAll answers that every replica has stopped.
+func stoppedAll(r *kmsg.StopReplicaRequest) (list []kmsg.StopReplicaResponsePartition) {
+	add := func(topic string, n int32) {
+		p := kmsg.NewStopReplicaResponsePartition()
+		p.Topic, p.Partition = topic, n
+		list = append(list, p)
+	}
+	for i := range r.Topics {
+		t := &r.Topics[i]
+		if r.Version == 0 {
+			add(t.Topic, t.Partition)
+		}
+		for _, n := range t.Partitions {
+			add(t.Topic, n)
+		}
+		for j := range t.PartitionStates {
+			add(t.Topic, t.PartitionStates[j].Partition)
+		}
+	}
+	return list
 }
