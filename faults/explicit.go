@@ -4,7 +4,7 @@ package faults
 // triggering event.
 func (s Selector) Moving() bool {
 	switch s.Role {
-	case Leader, Follower, Followers, Controller, Random, Subject:
+	case Leader, Follower, Followers, Controller, Coordinator, GroupLeader, Random, Subject:
 		return true
 	}
 	return false

@@ -119,6 +119,7 @@ const (
 	Followers               // followers(orders/0): all of them
 	Controller              // controller
 	Coordinator             // coordinator(g): the leader of the partition of __consumer_offsets that group g is in
+	GroupLeader             // group_leader(g): the client that the coordinator has last named the leader of group g
 	Rack                    // rack(a)
 	Brokers                 // brokers: all
 	Clients                 // clients: all
@@ -133,7 +134,7 @@ const (
 // Selector addresses nodes.
 type Selector struct {
 	Role  Role
-	Name  string // ByName, Rack, Coordinator: the group
+	Name  string // ByName, Rack; Coordinator, GroupLeader: the group
 	TP    kafka.TopicPartition
 	Inner *Selector // Random
 }
@@ -155,6 +156,8 @@ func (s Selector) String() string {
 		return "controller"
 	case Coordinator:
 		return "coordinator(" + s.Name + ")"
+	case GroupLeader:
+		return "group_leader(" + s.Name + ")"
 	case Rack:
 		return "rack(" + s.Name + ")"
 	case Brokers:
@@ -194,6 +197,8 @@ type EventTrigger struct {
 	TP       kafka.TopicPartition // Topic "" = any; Partition -1 = any of the topic
 	Actor    *Selector            // the noting actor; nil = any
 	Text     string               // Event.Text must contain it
+	Group    string               // the event's group; "" = any
+	State    string               // the event's state of a group (Stable), or of a member (stable); "" = any
 	Acks     string               // all, 0 or 1: the event's acks; "" = any
 	ISR      int                  // the event's in-sync set has so many members; 0 = any
 	Nth      int                  // from 1

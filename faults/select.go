@@ -10,7 +10,7 @@ import (
 
 // selectorWords are the forms of a selector, for messages and suggestions.
 var selectorWords = []string{"broker-N", "zookeeper", "leader(topic/partition)", "follower(topic/partition)",
-	"followers(topic/partition)", "controller", "coordinator(group)", "rack(name)", "brokers", "clients", "producers", "consumers",
+	"followers(topic/partition)", "controller", "coordinator(group)", "group_leader(group)", "rack(name)", "brokers", "clients", "producers", "consumers",
 	"random(...)", "others", "$node"}
 
 // SelectorForms lists what a selector may be.
@@ -46,6 +46,8 @@ func ParseSelector(s string) (Selector, error) {
 		return Selector{Role: Rack, Name: arg}, nil
 	case "coordinator":
 		return Selector{Role: Coordinator, Name: arg}, nil
+	case "group_leader":
+		return Selector{Role: GroupLeader, Name: arg}, nil
 	case "random":
 		inner, err := ParseSelector(arg)
 		return Selector{Role: Random, Inner: &inner}, err
@@ -67,6 +69,8 @@ func (s Selector) Nobody() string {
 		return "there was no controller yet"
 	case Coordinator:
 		return "group " + s.Name + " had no coordinator"
+	case GroupLeader:
+		return "group " + s.Name + " had no leader whose process runs"
 	case Random:
 		return s.Inner.Nobody()
 	case Subject:

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -153,7 +154,7 @@ func (e *entry) onEvent(n *yaml.Node) {
 	l := e.l
 	t := &faults.EventTrigger{Nth: 1, TP: kafka.TopicPartition{Partition: -1}}
 	var kind, part string
-	var kindNode, partNode = n, n
+	var kindNode, partNode, groupNode, stateNode = n, n, n, n
 	l.mapping(n, "when",
 		field{"event", l.at(&kindNode, l.text("event", &kind)), true},
 		field{"partition", l.at(&partNode, l.text("partition", &part)), false},
@@ -163,6 +164,8 @@ func (e *entry) onEvent(n *yaml.Node) {
 			}
 		}, false},
 		field{"text", l.text("text", &t.Text), false},
+		field{"group", l.at(&groupNode, l.text("group", &t.Group)), false},
+		field{"state", l.at(&stateNode, l.text("state", &t.State)), false},
 		field{"acks", l.word("acks", &t.Acks, "all", "1", "0"), false},
 		field{"isr", count(&l.reader, "isr", 1, 1000, &t.ISR), false},
 		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
@@ -178,7 +181,32 @@ func (e *entry) onEvent(n *yaml.Node) {
 	if part != "" {
 		t.TP = e.partition(partNode, part)
 	}
+	if t.Group != "" {
+		l.later = append(l.later, func() { l.groupExists(groupNode, t.Group) })
+	}
+	if t.State != "" {
+		l.stateOf(stateNode, t)
+	}
 	e.p.Trigger.On = t
+}
+
+// stateOf checks a trigger's state: a group's or a member's.
+func (l *loader) stateOf(n *yaml.Node, t *faults.EventTrigger) {
+	var words []string
+	switch t.Kind {
+	case event.GroupChanged:
+		for s := event.GroupEmpty; s <= event.GroupDead; s++ {
+			words = append(words, s.String())
+		}
+	case event.MemberChanged:
+		words = []string{event.MemberUnjoined, event.MemberPreparing, event.MemberCompleting, event.MemberStable}
+	default:
+		l.errorAt(n, "state belongs to the events group-changed and member-changed")
+		return
+	}
+	if !slices.Contains(words, t.State) {
+		l.errorAt(n, "state is %q; %s has %s", t.State, t.Kind, strings.Join(words, ", "))
+	}
 }
 
 // delay reads a duration or a range that the seed draws from.

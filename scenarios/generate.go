@@ -33,6 +33,8 @@ var modes = [...]struct {
 	{mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"},
 	{mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"},
 	{mode{name: "swarm-lineage", lineage: true}, "as swarm, with faults that strike, one after the other, what an acknowledged record of one partition rests on"},
+	{mode{name: "groups", groups: true}, "as swarm, in each world consumers in groups, with faults aimed at the states of these"},
+	{mode{name: "small-groups", small: true, groups: true}, "as small, with groups as in groups"},
 	{mode{name: "small-lineage", small: true, lineage: true}, "as small, with faults as in swarm-lineage"},
 }
 
@@ -89,6 +91,8 @@ type mode struct {
 	beyond bool // more faults than the settings promise to survive
 	// lineage: faults strike what an acknowledged record rests on, one after the other.
 	lineage bool
+	// groups: consumers are in groups, at whose states some faults are aimed.
+	groups bool
 }
 
 // streams names the draws. Lineage has those of the uniform generator, so that seeds

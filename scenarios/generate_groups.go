@@ -14,7 +14,7 @@ import (
 // have names of their own, so that worlds without groups are what they were before there
 // were any.
 func (w *world) groups() {
-	if !w.swarm("groups") {
+	if !w.m.groups && !w.swarm("groups") {
 		return
 	}
 	w.path = "groups/"
@@ -30,6 +30,9 @@ func (w *world) groups() {
 		w.member(c, assignors)
 	}
 	w.path = ""
+	if w.m.groups {
+		w.aimedSettings()
+	}
 }
 
 // strategies are the values of partition.assignment.strategy that a release has.
@@ -97,12 +100,19 @@ func (w *world) member(c *Consumer, assignors string) {
 	if c.Commit == "auto" {
 		set("auto.commit.interval.ms", w.int("commit-interval", 500, 5000))
 	}
-	if p, _ := config.ProfileByName(w.spec.Protocol); p.StaticMembers && w.odd("static", 30) {
+	if p, _ := config.ProfileByName(w.spec.Protocol); p.StaticMembers && w.odd("static", w.staticOdds()) {
 		set("group.instance.id", c.Name)
 	}
 	if w.odd("stays", 10) {
 		set("internal.leave.group.on.close", false)
 	}
+}
+
+func (w *world) staticOdds() int64 {
+	if w.m.groups {
+		return 50
+	}
+	return 30
 }
 
 // memberFaults happen to members in every world with groups: nothing makes more
@@ -156,6 +166,9 @@ func (w *world) groupFaults() {
 		w.spec.Events = append(w.spec.Events, p)
 	}
 	w.path = ""
+	if w.m.groups {
+		w.aimedGroupFaults()
+	}
 }
 
 // groupTrigger: at a time, or as often soon after something happened to a group.

@@ -222,6 +222,7 @@ func (p *printer) consumer(x *Consumer) {
 	if x.Group != "" {
 		p.line(2, "group: %s", x.Group)
 		p.dur(2, "processing", x.Processing)
+		p.dur(2, "revoke", x.Revoke)
 		if x.Commit != "" {
 			p.line(2, "commit: %s", x.Commit)
 		}
@@ -284,6 +285,12 @@ func onText(t *faults.EventTrigger) string {
 	}
 	if t.Text != "" {
 		s += ", text: " + quote(t.Text)
+	}
+	if t.Group != "" {
+		s += ", group: " + t.Group
+	}
+	if t.State != "" {
+		s += ", state: " + t.State
 	}
 	if t.Acks != "" {
 		s += ", acks: " + quote(t.Acks)

@@ -71,7 +71,7 @@ func (e *entry) disk(what string, to *faults.Selector) func(*yaml.Node) {
 // hasDisk reports a selector of nodes whose disks are not modelled.
 func (l *loader) hasDisk(n *yaml.Node, s faults.Selector) {
 	switch s.Role {
-	case faults.ZooKeeper, faults.Clients, faults.Producers, faults.Consumers:
+	case faults.ZooKeeper, faults.Clients, faults.Producers, faults.Consumers, faults.GroupLeader:
 		l.errorAt(n, "%s has no disk to fail: only brokers have one here", s)
 	case faults.ByName:
 		if slices.Contains(l.spec.ClientNames(), s.Name) {
@@ -88,7 +88,7 @@ func (e *entry) apart(n *yaml.Node, a, b []faults.Selector) {
 		return
 	}
 	switch a[0].Role {
-	case faults.ByName, faults.Leader, faults.Follower, faults.Controller, faults.Coordinator, faults.ZooKeeper:
+	case faults.ByName, faults.Leader, faults.Follower, faults.Controller, faults.Coordinator, faults.GroupLeader, faults.ZooKeeper:
 		e.l.errorAt(n, "both sides are %s; a link is between different nodes", a[0])
 	}
 }
@@ -111,7 +111,11 @@ func (e *entry) selectors(what string, to *[]faults.Selector) func(*yaml.Node) {
 
 func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
 	if t, ok := strings.CutSuffix(text, "/*"); ok {
-		e.l.later = append(e.l.later, func() { e.l.topicNamed(n, t) })
+		e.l.later = append(e.l.later, func() {
+			if !e.l.ofOffsets(t) {
+				e.l.topicNamed(n, t)
+			}
+		})
 		return kafka.TopicPartition{Topic: t, Partition: -1}
 	}
 	tp, err := faults.ParsePartition(text)
@@ -123,7 +127,15 @@ func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
 	return tp
 }
 
+// ofOffsets: tp is of the topic that a cluster with groups has by itself.
+func (l *loader) ofOffsets(topic string) bool {
+	return topic == offsetsTopic && slices.ContainsFunc(l.spec.Consumers, func(c Consumer) bool { return c.Group != "" })
+}
+
 func (l *loader) partitionExists(n *yaml.Node, tp kafka.TopicPartition) {
+	if l.ofOffsets(tp.Topic) {
+		return
+	}
 	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= l.spec.MostPartitions(t) {
 		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, l.spec.MostPartitions(t)-1, tp.Partition)
 	}
@@ -157,8 +169,22 @@ func (l *loader) selectorExists(n *yaml.Node, s faults.Selector) {
 		if len(l.spec.Producers)+len(l.spec.Consumers) == 0 {
 			l.errorAt(n, "clients selects nothing: the scenario has none")
 		}
+	case faults.Coordinator, faults.GroupLeader:
+		l.groupExists(n, s.Name)
 	case faults.Random:
 		l.selectorExists(n, *s.Inner)
+	}
+}
+
+// groupExists reports a group without consumers: it has no coordinator, and nothing happens
+// to it.
+func (l *loader) groupExists(n *yaml.Node, name string) {
+	var groups []string
+	for i := range l.spec.Consumers {
+		groups = append(groups, l.spec.Consumers[i].Group)
+	}
+	if !slices.Contains(groups, name) {
+		l.errorAt(n, "there is no consumer with group: %s%s", name, suggest(name, groups))
 	}
 }
 
@@ -187,7 +213,7 @@ func (l *loader) actorExists(n *yaml.Node, name string) {
 }
 
 // calls are the selectors that take an argument.
-var calls = []string{"leader", "follower", "followers", "coordinator", "rack", "random"}
+var calls = []string{"leader", "follower", "followers", "coordinator", "group_leader", "rack", "random"}
 
 // nearSelector corrects the word before the parenthesis of a misspelt selector.
 func nearSelector(v string) (string, bool) {
@@ -208,7 +234,7 @@ func (l *loader) exampleOf(call string) string {
 	switch call {
 	case "random":
 		return "brokers"
-	case "coordinator":
+	case "coordinator", "group_leader":
 		return "group"
 	case "rack":
 		if len(l.spec.Cluster.Racks) > 0 {

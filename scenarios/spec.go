@@ -154,6 +154,8 @@ type Consumer struct {
 	EndOffsets kafka.Nanos
 	// Processing is how long the application takes for a record.
 	Processing kafka.Nanos
+	// Revoke is how long its callback takes when partitions are revoked or lost.
+	Revoke kafka.Nanos
 	// Commit says when the application of a group's member commits: auto, sync, async or
 	// before (the records are processed). "" = auto.
 	Commit string

@@ -191,6 +191,7 @@ func (l *loader) consumer(n *yaml.Node) {
 		field{"group", l.hostlike("a group", &c.Group), false},
 		field{"end_offsets", l.among(&ofReaders, l.duration("end_offsets", &c.EndOffsets)), false},
 		field{"processing", l.among(&ofGroups, l.duration("processing", &c.Processing)), false},
+		field{"revoke", l.among(&ofGroups, l.duration("revoke", &c.Revoke)), false},
 		field{"commit", l.among(&ofGroups, l.word("commit", &c.Commit, CommitWords()...)), false},
 		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
 	)

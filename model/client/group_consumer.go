@@ -115,6 +115,9 @@ func (g *GroupConsumer) Owned() []kafka.TopicPartition {
 	return out
 }
 
+// MemberID is the id that the coordinator gave the member, "" for none.
+func (g *GroupConsumer) MemberID() string { return g.member.id }
+
 // Settled says what keeps the member from being at rest in its group, "" if nothing.
 func (g *GroupConsumer) Settled() string {
 	switch {

@@ -216,7 +216,7 @@ func (p *plan) matches(t *faults.EventTrigger, e *event.Event, i int) bool {
 		return false
 	}
 	if t.Text != "" && !strings.Contains(e.Text, t.Text) || t.Acks != "" && t.Acks != acksWord(e.Acks) ||
-		t.ISR > 0 && t.ISR != len(e.ISR) {
+		t.ISR > 0 && t.ISR != len(e.ISR) || t.Group != "" && t.Group != e.Group || t.State != "" && t.State != e.State.String() && t.State != e.Detail {
 		return false
 	}
 	if t.Actor == nil {

@@ -45,6 +45,8 @@ func (c *Cluster) Select(s faults.Selector, ctx faults.Context) []string {
 		return c.brokerName(c.view.controller)
 	case faults.Coordinator:
 		return c.brokerName(c.view.coordinator(s.Name))
+	case faults.GroupLeader:
+		return c.groupLeader(s.Name)
 	case faults.Rack:
 		return c.pick(func(h *host) bool { return h.kind == brokerKind && h.rack == s.Name })
 	case faults.Brokers, faults.Others:
@@ -77,6 +79,17 @@ func (c *Cluster) brokerName(id kafka.NodeID) []string {
 		return nil
 	}
 	return []string{kafka.BrokerHost(id)}
+}
+
+// groupLeader is the client whose member id is that of the group's leader.
+func (c *Cluster) groupLeader(group string) []string {
+	id := c.view.leaders[group]
+	for _, h := range c.consumers {
+		if h.group == group && h.member != nil && id != "" && h.member.MemberID() == id && c.k.State(h.id) == kernel.Running {
+			return []string{h.name}
+		}
+	}
+	return nil
 }
 
 // followers are the replicas that do not lead, in assignment order.

@@ -16,6 +16,7 @@ type authority struct {
 	controller kafka.NodeID
 	epoch      kafka.ControllerEpoch
 	ends       map[string]string // why a process ended last, by actor
+	leaders    map[string]string // the leaders' member ids, by group
 }
 
 type partitionView struct {
@@ -31,6 +32,11 @@ func (a *authority) observe(e *event.Event) {
 	case event.PartitionChanged:
 		p := a.at(e.TP)
 		p.leader, p.isr = e.Leader, e.ISR
+	case event.GroupChanged:
+		if a.leaders == nil {
+			a.leaders = make(map[string]string)
+		}
+		a.leaders[e.Group] = e.Member
 	case event.NodeCrashed, event.NodeStopped:
 		a.ended(e.Actor, e.Text)
 	case event.ControllerElected:
