@@ -32,9 +32,10 @@ func (w *world) aimedSettings() {
 		at := kafka.NodeID(w.int("groups/max-size-broker", 1, int64(c.Brokers)))
 		c.PerBroker = append(c.PerBroker, BrokerSettings{Node: at, Settings: []Setting{{Key: "group.max.size", Value: fmt.Sprint(w.int("groups/max-size", 1, 6))}}})
 	}
+	var slow []string // groups with a slow callback
 	for i := range w.spec.Consumers {
 		w.path = fmt.Sprintf("groups/%d/", i)
-		w.aimedMember(&w.spec.Consumers[i])
+		slow = w.aimedMember(&w.spec.Consumers[i], slow)
 	}
 	w.path = ""
 }
@@ -47,16 +48,19 @@ func (w *world) add(s Setting) {
 	}
 }
 
-func (w *world) aimedMember(c *Consumer) {
+// aimedMember draws a member's callback. One process of a group may be slower in it than
+// max.poll.interval.ms (2 s to 12 s): two would throw each other out of the group for ever.
+func (w *world) aimedMember(c *Consumer, slow []string) []string {
 	switch {
-	case w.odd("slow-callback", 10): // max.poll.interval.ms is 2 s to 12 s
-		c.Revoke = w.millis("revoke", kafka.Second, 15*kafka.Second)
+	case c.Count == 1 && !slices.Contains(slow, c.Group) && w.odd("slow-callback", 40):
+		c.Revoke, slow = w.millis("revoke", kafka.Second, 15*kafka.Second), append(slow, c.Group)
 	case w.odd("callback", 30):
 		c.Revoke = w.millis("revoke", kafka.Millisecond, 800*kafka.Millisecond)
 	}
 	if w.odd("metadata-age", 40) {
 		c.Config = append(c.Config, Setting{Key: "metadata.max.age.ms", Value: fmt.Sprint(w.int("metadata-age-ms", 300, 10_000))})
 	}
+	return slow
 }
 
 // aimedFault is a fault at a state of one group; it may add events of its own.
@@ -130,6 +134,11 @@ func (w *world) onGroup(k event.Kind, group, state string, delay kafka.Nanos) fa
 	return faults.Trigger{At: -1, On: t}
 }
 
+// inChaos is the time of the chaos phase that is nearest to t.
+func inChaos(t kafka.Nanos) kafka.Nanos {
+	return min(max(t, 3500*kafka.Millisecond), generatedHeal-kafka.Second)
+}
+
 // takeDown makes a process fail in one of the ways that lose nothing.
 func (w *world) takeDown(p *faults.Planned, n faults.Selector) {
 	switch w.int("way", 0, 5) {
@@ -195,7 +204,7 @@ func (w *world) staticRestart(p *faults.Planned, g string) {
 	w.spec.Events = append(w.spec.Events, back)
 	if w.odd("another", 60) {
 		other := faults.Planned{Fault: faults.Stop{Node: w.otherMember()}, RestartAfter: w.millis("other-back", 0, 3*kafka.Second)}
-		other.Trigger.At = p.Trigger.At + w.millis("other-at", 0, 3*kafka.Second)
+		other.Trigger.At = inChaos(p.Trigger.At + w.millis("other-at", 0, 3*kafka.Second))
 		w.spec.Events = append(w.spec.Events, other)
 	}
 }
@@ -238,11 +247,11 @@ func (w *world) lateJoin(p *faults.Planned, g string) {
 	if w.odd("restarted", 30) {
 		x.Fault, x.RestartAfter = faults.Kill{Node: n}, w.millis("back", 0, kafka.Second)
 	}
-	x.Trigger.At = p.Trigger.At + w.millis("reset-at", 0, p.For)
+	x.Trigger.At = inChaos(p.Trigger.At + w.millis("reset-at", 0, p.For))
 	w.spec.Events = append(w.spec.Events, x)
 	if w.odd("another", 60) { // so that it joins at all
 		other := faults.Planned{Fault: faults.Stop{Node: w.otherMember()}, RestartAfter: w.millis("other-back", 0, 3*kafka.Second)}
-		other.Trigger.At = max(3500*kafka.Millisecond, p.Trigger.At+w.millis("other-at", -kafka.Second, 3*kafka.Second))
+		other.Trigger.At = inChaos(p.Trigger.At + w.millis("other-at", -kafka.Second, 3*kafka.Second))
 		w.spec.Events = append(w.spec.Events, other)
 	}
 }

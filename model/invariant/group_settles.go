@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -10,18 +12,55 @@ func groupSettles() rule {
 		Info: Info{
 			Name:  "group-settles",
 			Rules: "groups 6.5",
-			Words: "A group comes to rest: when the faults have ended and no member, coordinator or topic comes or goes any more, it rebalances no longer than the bound that its " +
-				"settings give.",
+			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over and no topic changes, then its members join, and take " +
+				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
-			Broken: "callbacks that take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
+			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
 				"gone (the group waits for their sessions)",
 		},
-		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned},
-		build: func(f *findings) checker { return &settles{f} },
+		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
+			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged},
+		build: func(f *findings) checker { return &settles{findings: f} },
 	}
 }
 
-type settles struct{ *findings }
+// settles keeps for each group when it was last struck: by what 6.5 assumes not to happen any
+// more. What follows from that, as a member whose session ends, is in the bound.
+type settles struct {
+	*findings
+	struck []kafka.Nanos // by the number of the group
+	rest   []Rest        // likewise
+}
+
+// Rest is how a group came to rest after it was last struck.
+type Rest struct {
+	Group       string
+	Took, Bound kafka.Nanos
+	Rebalances  int
+}
+
+// since is when a group was last struck, the end of the faults at the earliest.
+func (c *settles) since(i int) kafka.Nanos {
+	for len(c.struck) <= i {
+		c.struck, c.rest = append(c.struck, 0), append(c.rest, Rest{})
+	}
+	return max(c.g.healed, c.struck[i])
+}
+
+// strike begins the time anew: for the group of a client, for the groups that a coordinator
+// loads, else for all.
+func (c *settles) strike(e *event.Event) {
+	if c.g.groups == nil {
+		return
+	}
+	client := c.g.groups.byActor[e.Actor]
+	for i, x := range c.g.groups.list {
+		c.since(i)
+		if others := e.Kind == event.CoordinatorLoaded && x.index >= 0 && x.index != e.TP.Partition; !others && (client == nil || client.of == x) {
+			c.struck[i], c.rest[i] = e.Time, Rest{}
+		}
+	}
+}
 
 // term is one of the times that make the bound of groups 6.5.
 type term struct {
@@ -46,8 +85,8 @@ var (
 	settlesRound = []term{
 		{"h: a member hears of it", func(_ *Setup, g *Group) kafka.Nanos { return g.Heartbeat }},
 		{"G: it comes to poll", func(_ *Setup, g *Group) kafka.Nanos { return g.Poll }},
-		{"K: its last commit", func(_ *Setup, g *Group) kafka.Nanos { return g.Request }},
-		{"min(R, slowest): all have joined", func(_ *Setup, g *Group) kafka.Nanos { return min(g.Rebalance, g.Poll+g.Request) }},
+		{"K: its callback and last commit", func(_ *Setup, g *Group) kafka.Nanos { return g.Callback + g.Request }},
+		{"min(R, slowest): all have joined", func(_ *Setup, g *Group) kafka.Nanos { return min(g.Rebalance, g.Poll+g.Callback+g.Request) }},
 		{"join, sync and append", func(*Setup, *Group) kafka.Nanos { return slack }},
 	}
 )
@@ -57,22 +96,49 @@ func (s *Setup) Settles(g *Group) (x kafka.Nanos) {
 	for _, t := range settlesBefore {
 		x += t.of(s, g)
 	}
+	rounds := 1 + g.Rounds
+	if g.Callback >= g.Rebalance { // one member is thrown out and comes back
+		rounds++
+	}
 	for _, t := range settlesRound {
-		x += kafka.Nanos(1+g.Rounds) * t.of(s, g)
+		x += kafka.Nanos(rounds) * t.of(s, g)
 	}
 	return x
 }
 
 func (c *settles) observe(e *event.Event) {
+	if e.Kind != event.GroupChanged && e.Kind != event.PartitionAssigned {
+		c.strike(e)
+		return
+	}
 	x := c.g.ch.groups.of
 	if x.setup == nil || c.g.healed == 0 || e.Kind == event.GroupChanged && e.State != event.GroupPreparingRebalance {
 		return
 	}
 	c.checked++
-	since := max(c.g.healed, x.disturbed)
-	if bound := c.g.setup.Settles(x.setup); e.Time > since+bound {
+	i := slices.Index(c.g.groups.list, x)
+	since, bound := c.since(i), c.g.setup.Settles(x.setup)
+	if e.Time > since+bound {
 		c.violateGroup(x, kafka.TopicPartition{}, "it rebalances at %s, %s after the last thing that happened to it; the bound is %s", e.Time, e.Time-since, bound)
 	}
+	c.rest[i] = Rest{x.id, e.Time - since, bound, c.rest[i].Rebalances}
+	if e.Kind == event.GroupChanged {
+		c.rest[i].Rebalances++
+	}
+}
+
+// Rests tells how each group came to rest at the end of the run, if it had to.
+func (s *Suite) Rests() (list []Rest) {
+	for _, c := range s.byKind[event.PartitionAssigned] {
+		if c, ok := c.(*settles); ok {
+			for _, r := range c.rest {
+				if r.Group != "" {
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // finish looks for groups that are not at rest though they had the time.
@@ -80,12 +146,12 @@ func (c *settles) finish(bool) {
 	if c.g.groups == nil || c.g.healed == 0 || !c.s.complete {
 		return
 	}
-	for _, x := range c.g.groups.list {
+	for i, x := range c.g.groups.list {
 		if x.setup == nil {
 			continue
 		}
 		c.checked++
-		l, since := x.newest(), max(c.g.healed, x.disturbed)
+		l, since := x.newest(), c.since(i)
 		if bound := c.g.setup.Settles(x.setup); l != nil && c.g.now > since+bound && l.state != event.GroupStable && l.state != event.GroupEmpty {
 			c.violateGroup(x, kafka.TopicPartition{}, "at the end, %s, it is %s; the last thing happened to it at %s, and the bound is %s", c.g.now, l.state, since, bound)
 		}

@@ -47,8 +47,9 @@ type Group struct {
 	ID string
 	// Session, Rebalance, Heartbeat and Request are session.timeout.ms,
 	// max.poll.interval.ms, heartbeat.interval.ms and request.timeout.ms; Poll is the
-	// longest gap between two polls, Delay group.initial.rebalance.delay.ms.
-	Session, Rebalance, Heartbeat, Request, Poll, Delay kafka.Nanos
+	// longest gap between two polls, Delay group.initial.rebalance.delay.ms, Callback how long
+	// a callback takes without its commit.
+	Session, Rebalance, Heartbeat, Request, Poll, Delay, Callback kafka.Nanos
 	// MaxSize is group.max.size, the largest of all brokers; 0 = not judged.
 	MaxSize int
 	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager

@@ -28,6 +28,7 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 		g.Session, g.Rebalance = max(g.Session, cfg.SessionTimeout), max(g.Rebalance, cfg.MaxPollInterval)
 		g.Heartbeat, g.Request = max(g.Heartbeat, cfg.HeartbeatInterval), max(g.Request, cfg.RequestTimeout)
 		g.Poll = max(g.Poll, kafka.Nanos(cfg.MaxPollRecords)*s.Processing)
+		g.Callback = max(g.Callback, s.Revoke)
 		g.Rounds = max(g.Rounds, c.followUps(s, cfg))
 	}
 	if len(setup.Groups) == 0 {
