@@ -20,8 +20,8 @@ type sender struct {
 	life     int64
 	acks     int8
 	// open counts the records sent and neither acknowledged nor failed. pipelined: a
-	// batch was sent while another was open, so that order is not promised, by a
-	// producer whose settings do not promise it.
+	// batch was sent while another was open, or split, of which the parts may be in flight
+	// together, so that order is not promised, by a producer whose settings do not promise it.
 	open      int64
 	pipelined bool
 
@@ -79,6 +79,7 @@ func (g *ghost) produced(e *event.Event) {
 		s.sent.add(e.First, end)
 		return
 	case event.RecordAcked:
+		s.pipelined = s.pipelined || s.open > int64(e.Count) && !slices.Contains(g.inOrder, e.Producer)
 		g.ch.last, g.ch.lastN = s.last, s.lastN
 		s.acks = e.Acks
 		if e.Acks == 0 {

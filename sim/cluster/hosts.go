@@ -337,7 +337,12 @@ func (c *Cluster) bootAll() {
 	}
 	for i, s := range c.spec.Consumers {
 		for n := range max(s.Count, 1) {
-			c.k.At(max(adminStart, s.Start), c.names[member(c.spec.Consumers[i].Name, s.Count, n)].boot)
+			h := c.names[member(c.spec.Consumers[i].Name, s.Count, n)]
+			c.k.At(max(adminStart, s.Start), func() {
+				if c.k.Incarnation(h.id) == 0 { // else a fault has started it before its time
+					h.boot()
+				}
+			})
 		}
 	}
 }
