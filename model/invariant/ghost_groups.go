@@ -57,7 +57,12 @@ type group struct {
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
-	reports        [maxInvariants]uint8
+	// abandoned are partitions that a cooperative member owned when its process ended, and that
+	// nobody owns since; cameBack is the generation in which a static member last came back
+	// without a rebalance, -1 = none.
+	abandoned []kafka.TopicPartition
+	cameBack  int32
+	reports   [maxInvariants]uint8
 }
 
 // saved is a persisted generation: VI-8.
@@ -149,7 +154,7 @@ func (g *ghost) group(id string) *group {
 		return x
 	}
 	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{},
-		emptied: g.now, began: g.now}
+		emptied: g.now, began: g.now, cameBack: -1}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
 			x.setup = &g.setup.Groups[i]
@@ -246,6 +251,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.of.changed(c.life, e)
 	case event.MemberJoined:
 		c.life.enter(e)
+		if c.life.rejoined == e.Member {
+			c.of.cameBack = c.life.generation
+		}
 		c.of.changedMembers(e)
 	case event.MemberRemoved:
 		if e.Text == event.GoneReplaced {
