@@ -50,7 +50,7 @@ func (c *epochCache) observe(e *event.Event) {
 // goes only with it (E-1, E-3). What retention had deleted may come back without it, as may
 // what was cut before a power loss.
 func (c *epochCache) loaded(e *event.Event) {
-	l, oldest := &c.g.ch.load, max(e.LogStart, c.g.ch.start)
+	l, oldest := &c.g.ch.load, max(e.LogStart, c.g.ch.r.topStart)
 	if e.LEO <= oldest || kafka.Offset(e.First) <= oldest || l.stop == powerLost && l.cut <= oldest {
 		return
 	}

@@ -227,7 +227,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		r.hw = e.HW
 	case event.LogStartRaised:
-		r.logStart = e.LogStart
+		r.logStart, r.topStart = e.LogStart, max(r.topStart, e.LogStart)
 		if r.role != leads && e.Text != event.StartByTruncation && e.LogStart == r.reach() {
 			p.emptied(r, e.LogStart)
 		}
