@@ -226,6 +226,9 @@ func (p *printer) consumer(x *Consumer) {
 		if x.Commit != "" {
 			p.line(2, "commit: %s", x.Commit)
 		}
+		if x.OnStop != "" {
+			p.line(2, "on_stop: %s", x.OnStop)
+		}
 	}
 	p.settings(2, "config", x.Config)
 }

@@ -156,6 +156,9 @@ type Consumer struct {
 	Processing kafka.Nanos
 	// Revoke is how long its callback takes when partitions are revoked or lost.
 	Revoke kafka.Nanos
+	// OnStop says what the application does at SIGTERM with the records in hand: finish or
+	// drop. "" = finish.
+	OnStop string
 	// Commit says when the application of a group's member commits: auto, sync, async or
 	// before (the records are processed). "" = auto.
 	Commit string

@@ -193,6 +193,7 @@ func (l *loader) consumer(n *yaml.Node) {
 		field{"processing", l.among(&ofGroups, l.duration("processing", &c.Processing)), false},
 		field{"revoke", l.among(&ofGroups, l.duration("revoke", &c.Revoke)), false},
 		field{"commit", l.among(&ofGroups, l.word("commit", &c.Commit, CommitWords()...)), false},
+		field{"on_stop", l.among(&ofGroups, l.word("on_stop", &c.OnStop, "finish", "drop")), false},
 		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
 	)
 	for _, only := range ofGroups {

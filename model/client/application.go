@@ -27,7 +27,8 @@ type application struct {
 	busy    kafka.Nanos    // until when the records in hand take
 	inHand  int            // how many they are
 
-	closing   bool // SIGTERM: finish what the last poll returned, then close
+	closing   bool // SIGTERM: finish what the last poll returned, or drop it, then close
+	dropped   bool // some was
 	leaving   bool // close has begun
 	committed bool // its commit has ended
 	given     bool // its callback has begun, and has told this kind of thing, as decided then
@@ -214,6 +215,10 @@ func (g *GroupConsumer) returned(in *step.Input, out *step.Effects) {
 // it has come to its end.
 func (g *GroupConsumer) process(in *step.Input, out *step.Effects) (next kafka.Nanos, again bool) {
 	p := &g.app
+	if p.closing && g.group.Drop {
+		p.dropped, p.state = len(p.work) > 0, polling
+		return 0, true
+	}
 	for {
 		if p.busy > in.Now {
 			return p.busy, false
@@ -262,7 +267,8 @@ func (g *GroupConsumer) close(in *step.Input, out *step.Effects) (next kafka.Nan
 	p, m := &g.app, &g.member
 	if !p.leaving {
 		p.leaving, p.until = true, in.Now+closeTimeout
-		if g.group.Commit == CommitSync || g.group.Commit == CommitAsync || g.autoCommits() {
+		byItself := g.group.Commit == CommitSync || g.group.Commit == CommitAsync
+		if byItself && !p.dropped || g.autoCommits() { // which knows nothing of what was dropped
 			g.commitSync(in, g.consumed(g.parts), event.CommitClose, afterClose, closeTimeout)
 			return 0, true
 		}

@@ -48,6 +48,9 @@ type GroupConfig struct {
 	Revoke kafka.Nanos
 	// Scratch may be shared with the brokers and all clients of a simulation; may be nil.
 	Scratch *record.Scratch
+	// Drop: at SIGTERM the application closes in the middle of a batch, as one does that ends
+	// by an exception; else it finishes the records in hand.
+	Drop bool
 }
 
 // GroupConsumer is a consumer process that reads what its group assigns to it

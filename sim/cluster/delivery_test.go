@@ -53,10 +53,15 @@ var loopSettings = map[string]string{amo: "commit: before", alo: "commit: sync",
 // with auto commit, which has committed 30 by then, the fifth.
 const (
 	die  = "kill: reader, restart_after: 5s}"
+	quit = "stop: reader, restart_after: 5s}"
 	lose = "lose: {from: reader, to: brokers, api: OffsetCommit, kind: request, count: 1}, for: 3s}"
 )
 
 func when(what, fault string) string { return "{when: {event: " + what + "}, " + fault }
+
+// zombie is two polls of ten that were fetched before the pause: until the answer to its next
+// automatic commit comes, a member does not know that it is out of the group.
+const zombie = 20
 
 // ladder is a row of the table in groups 7.1, n = 10, with k = 4.
 type ladder struct {
@@ -66,25 +71,37 @@ type ladder struct {
 	lost, dup int64 // as 7.1 predicts
 	seed      uint64
 	members   int
-	replicas  int // of __consumer_offsets, 0 = 3
+	drop      bool // what is in hand when the reader is stopped
+	replicas  int  // of __consumer_offsets, 0 = 3
 }
 
 var ladders = []ladder{
 	{point: "after poll, nothing committed", loop: amo, events: []string{when("record-processed, records: 29", lose), when("polled, nth: 4", die)}},
 	{point: "after poll, nothing committed", loop: alo, events: []string{when("polled, nth: 4", die)}},
+	{point: "after poll, 30 of 40 committed", loop: auto, events: []string{when("polled, nth: 5", die)}, dup: 10},
 	{point: "commit sent, not durable", loop: amo, events: []string{when("record-processed, records: 29", lose), when("commit-sent, nth: 4, delay: 1ms", die)}},
 	{point: "commit sent, not durable", loop: alo, events: []string{when("record-processed, records: 39", lose), when("commit-sent, nth: 4, delay: 1ms", die)}, dup: 10},
 	{point: "commit durable, answer lost", loop: amo, events: []string{when("offset-committed, partition: orders/0, nth: 4", die)}, lost: 10},
 	{point: "commit durable, answer lost", loop: alo, events: []string{when("offset-committed, partition: orders/0, nth: 4", die)}},
+	{point: "commit durable, answer lost", loop: auto, events: []string{when("offset-committed, partition: orders/0", die)}},
 	{point: "4 records of 10 processed", loop: amo, events: []string{when("record-processed, records: 34", die)}, lost: 6},
 	{point: "4 records of 10 processed", loop: alo, events: []string{when("record-processed, records: 34", die)}, dup: 4},
 	{point: "4 records of 10 processed", loop: auto, events: []string{when("record-processed, records: 44", die)}, dup: 14},
+	{point: "in the middle of the 5th of 10", loop: amo, events: []string{when("record-processed, records: 34, delay: 5ms", die)}, lost: 6},
+	{point: "in the middle of the 5th of 10", loop: alo, events: []string{when("record-processed, records: 34, delay: 5ms", die)}, dup: 4},
+	{point: "in the middle of the 5th of 10", loop: auto, events: []string{when("record-processed, records: 44, delay: 5ms", die)}, dup: 14},
 	{point: "all processed, before the commit", loop: alo, events: []string{when("record-processed, records: 39", lose), when("record-processed, records: 40", die)}, dup: 10},
 	{point: "all processed, before the commit", loop: auto, events: []string{when("record-processed, records: 50", die)}, dup: 20},
 	{point: "evicted after 4 of 10, and back", loop: amo, members: 2, events: []string{when("record-processed, records: 34", "pause: $node, for: 20s}")}},
 	{point: "evicted after 4 of 10, and back", loop: alo, members: 2, events: []string{when("record-processed, records: 34", "pause: $node, for: 20s}")}, dup: 10},
+	{point: "evicted after 4 of 10, and back", loop: auto, members: 2, events: []string{when("record-processed, records: 44", "pause: $node, for: 20s}")}, dup: 20 + zombie},
+	{point: "closed after 4 of 10, the rest dropped", loop: amo, drop: true, events: []string{when("record-processed, records: 34", quit)}, lost: 6},
+	{point: "closed after 4 of 10, the rest dropped", loop: alo, drop: true, events: []string{when("record-processed, records: 34", quit)}, dup: 4},
+	{point: "closed after 4 of 10, the rest dropped", loop: auto, drop: true, events: []string{when("record-processed, records: 44", quit)}, lost: 6},
 	{point: "the coordinator loses all four acknowledged commits", loop: amo, replicas: 1, seed: 3, events: lostCommits, dup: 30, lost: 0},
 	{point: "the coordinator loses all four acknowledged commits", loop: alo, replicas: 1, seed: 3, events: lostCommits, dup: 40},
+	{point: "the coordinator loses all two acknowledged commits", loop: auto, replicas: 1, seed: 3, events: []string{
+		when("commit-answered, nth: 2", "power_loss: coordinator(g), restart_after: 4s}"), when("commit-answered, nth: 2", "kill: reader, restart_after: 10s}")}, dup: 60},
 }
 
 var lostCommits = []string{when("commit-answered, nth: 4", "power_loss: coordinator(g), restart_after: 4s}"),
@@ -97,7 +114,7 @@ func (l *ladder) spec(t *testing.T) *scenarios.Spec {
 		events += "  - " + e + "\n"
 	}
 	text := strings.NewReplacer("REPLICAS", fmt.Sprint(orElse(l.replicas, 3)), "COUNT", fmt.Sprint(max(l.members, 1)),
-		"LOOP", loopSettings[l.loop], "EVENTS", events).Replace(deliveryWorld)
+		"LOOP", loopSettings[l.loop]+map[bool]string{true: "\n    on_stop: drop"}[l.drop], "EVENTS", events).Replace(deliveryWorld)
 	s, err := scenarios.Load("delivery.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +145,8 @@ func (p *progress) Event(e *event.Event) {
 		}
 	case event.NodeCrashed:
 		p.over = p.over || e.Actor == "reader"
+	case event.NodeStopped:
+		p.over = p.over || e.Actor == "reader" && p.processed < 100
 	case event.CommittedFetched:
 		if p.over && !p.next {
 			p.next, p.resumed = true, max(e.Offset, 0)

@@ -288,7 +288,7 @@ func (c *Cluster) addConsumer(s *scenarios.Consumer, n int, cfg *config.Consumer
 // addMember adds a consumer of a group. What it had read is known to its group alone.
 func (c *Cluster) addMember(s *scenarios.Consumer, n int, cfg *config.Consumer) {
 	h := &consumerHost{host: host{name: member(s.Name, s.Count, n), kind: consumerKind}, group: s.Group, topics: s.Topics}
-	g := client.GroupConfig{Consumer: cfg, Bootstrap: c.bootstrap(), Group: s.Group, Topics: s.Topics, Processing: s.Processing, Revoke: s.Revoke,
+	g := client.GroupConfig{Consumer: cfg, Bootstrap: c.bootstrap(), Group: s.Group, Topics: s.Topics, Processing: s.Processing, Revoke: s.Revoke, Drop: s.OnStop == "drop",
 		Commit: commitModes[s.Commit], Scratch: c.scratch}
 	if cfg.GroupInstanceID != "" {
 		g.InstanceID = member(cfg.GroupInstanceID, s.Count, n)

@@ -87,14 +87,14 @@ func (s *search) values() {
 	for i := range s.cur.spec.Consumers {
 		s.change(func(c *scenarios.Spec) bool {
 			x := &c.Consumers[i]
-			was := x.Group != "" || x.Processing > 0 || x.Revoke > 0 || x.Commit != ""
-			x.Group, x.Processing, x.Revoke, x.Commit = "", 0, 0, ""
+			was := x.Group != "" || x.Processing > 0 || x.Revoke > 0 || x.Commit != "" || x.OnStop != ""
+			x.Group, x.Processing, x.Revoke, x.Commit, x.OnStop = "", 0, 0, "", ""
 			return was
 		})
 		s.change(func(c *scenarios.Spec) bool {
 			x := &c.Consumers[i]
-			was := x.Processing > 0 || x.Revoke > 0 || x.Commit != ""
-			x.Processing, x.Revoke, x.Commit = 0, 0, ""
+			was := x.Processing > 0 || x.Revoke > 0 || x.Commit != "" || x.OnStop != ""
+			x.Processing, x.Revoke, x.Commit, x.OnStop = 0, 0, "", ""
 			return was
 		})
 	}
