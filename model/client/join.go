@@ -7,6 +7,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/assignor"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -142,6 +143,9 @@ func (g *GroupConsumer) joinEnded(in *step.Input, out *step.Effects, c *asked, r
 func (g *GroupConsumer) joinFailed(in *step.Input, out *step.Effects, why string, pause kafka.Nanos) {
 	g.join.inFlight, g.join.elected = false, nil
 	g.join.retryAt = in.Now + pause
+	if pause > 0 && g.cfg.Profile.Quirks.Has(quirk.IDLostOnRetry) { // all but what is tried again at once
+		g.resetMember(out, why, true)
+	}
 	g.requestRejoin()
 	g.enter(out, unjoined, why)
 }

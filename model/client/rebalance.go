@@ -98,7 +98,7 @@ func (g *GroupConsumer) commitBeforeJoin(in *step.Input, out *step.Effects) (nex
 		if p.retryAt > in.Now && in.Now < p.until {
 			return p.retryAt, false
 		}
-		if !g.cooperative() {
+		if !g.cooperative() && !g.cfg.Profile.Quirks.Has(quirk.ReadsWhileRevoking) {
 			for _, a := range g.parts {
 				a.paused = true
 			}

@@ -57,6 +57,7 @@ type clientPart struct {
 	jump             jump
 	fetched          kafka.Offset // the committed offset that it began from
 	fetchedAt        kafka.Nanos
+	revoking         bool         // committed for a rebalance, since it was assigned
 	sent             []sentCommit // without an answer of which the outcome is known; oldest first
 	forgotten        bool         // some of them
 }
@@ -171,6 +172,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 	case event.RecordDelivered:
 		x.position = e.Last + 1
 	case event.CommitSent:
+		x.revoking = x.revoking || e.Text == event.CommitPrepare
 		if len(x.sent) >= keptCommits {
 			x.sent, x.forgotten = slices.Delete(x.sent, 0, 1), true
 		}
@@ -188,7 +190,7 @@ func (c *groupClient) own(x *clientPart, e *event.Event) {
 		c.of.owners[x.tp] = append(c.of.owners[x.tp], x)
 	}
 	c.of.abandoned = slices.DeleteFunc(c.of.abandoned, func(tp kafka.TopicPartition) bool { return tp == x.tp })
-	x.since, x.generation = e.Time, e.Generation
+	x.since, x.generation, x.revoking = e.Time, e.Generation, false
 	x.position, x.before, x.jump, x.fetched = kafka.NoOffset, kafka.NoOffset, jump{}, kafka.NoOffset
 }
 

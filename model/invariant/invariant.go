@@ -130,6 +130,7 @@ func rules() []rule {
 		cooperativeRoundsEnd(),
 		oneOwner(),
 		callbacksAlternate(),
+		noGhostMember(),
 		takesWhatItJoined(),
 		commitByMember(),
 		commitsAPosition(),

@@ -73,7 +73,8 @@ func callbacksAlternate() rule {
 			Rules: "groups VI-31 VI-32",
 			Words: "A member is told of each partition by turns that it is assigned and that it is revoked or lost: lost if it had given its generation or id up when the " +
 				"rebalance (onJoinPrepare, onJoinComplete) or close came to it, else revoked. " +
-				"Between the two alone it gets records; an eager member owns nothing while it joins; a cooperative one is not assigned what it revoked in the same generation.",
+				"Between the two alone it gets records, an eager one none after its automatic commit before the rebalance; an eager member owns nothing while it joins; a cooperative " +
+				"one is not assigned what it revoked in the same generation.",
 			When:   "at each callback and delivery, and when a member begins to join",
 			Broken: "never (a process that dies is told nothing; close during a rebalance counts as lost)",
 		},
@@ -99,8 +100,12 @@ func (c *callbacks) observe(e *event.Event) {
 			c.joins(x, client, e)
 		}
 	case event.RecordDelivered:
-		if part != nil && !part.owned {
+		switch {
+		case part == nil:
+		case !part.owned:
 			c.violateGroup(x, e.TP, "%s got %s offset %d at %s without owning the partition", e.Actor, e.TP, e.Base, e.Time)
+		case part.revoking && !client.cooperative:
+			c.violateGroup(x, e.TP, "%s got %s offset %d at %s; it had committed %d before, to revoke the partition", e.Actor, e.TP, e.Base, e.Time, part.position)
 		}
 	case event.PartitionAssigned:
 		switch {

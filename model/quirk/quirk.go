@@ -63,6 +63,8 @@ const (
 	NewestClaimsOnly
 	NoGenerationClaimed
 	RawClaims
+	ReadsWhileRevoking
+	IDLostOnRetry
 	// Of group coordinators.
 	RawAppendErrors
 	LoadByChunk

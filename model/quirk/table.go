@@ -172,6 +172,14 @@ var table = [NumIDs]Bug{
 		Title:     "A stale claim lets a member keep what another one owns",
 		Mechanism: "Where subscriptions differ, the cooperative assignor withholds what somebody must revoke first only from members that do not say to own it. One that claims it from an older generation is given it at once, while its true owner still reads it; and it goes on from where it was. The generations of KIP-792 are not asked here.",
 		Versions:  "2.4.0 to 4.0 and later", Switch: "model/assignor/flaws.go"},
+	ReadsWhileRevoking: {ID: ReadsWhileRevoking, Key: "KAFKA-14196", Rule: "G-05 CC-6", Invariant: "callbacks-alternate",
+		Title:     "An eager member reads on while its last commit before a rebalance is under way",
+		Mechanism: "The commit before a rebalance no longer blocks poll (KAFKA-13310). Until it is answered poll returns records of partitions that are about to be revoked; nobody commits those, and the next owner reads them again.",
+		Versions:  "3.2.0 to 3.2.2, before 3.2.3 and 3.3.0", Switch: "model/client/rebalance.go"},
+	IDLostOnRetry: {ID: IDLostOnRetry, Key: "KAFKA-13214", Rule: "groups 9", Invariant: "no-ghost-member",
+		Title:     "A member forgets its id when a rebalance fails and can be tried again",
+		Mechanism: "Any retriable error of JoinGroup or SyncGroup, such as a lost connection or a coordinator that has moved, resets generation and id. The member joins as a new one, and the group waits for its old id until that session ends.",
+		Versions:  "2.7 line to 2.7.1, 2.8.0, before 3.0.0", Switch: "model/client/join.go"},
 
 	// Of group coordinators.
 	RawAppendErrors: {ID: RawAppendErrors, Key: "KAFKA-3590", Rule: "G-14", Invariant: "members-carry-on",
