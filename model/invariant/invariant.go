@@ -137,6 +137,7 @@ func rules() []rule {
 		lastCommitWins(),
 		committedMovesForward(),
 		committedOffsetsKept(),
+		atLeastOnce(),
 		offsetsRemovedForCause(),
 		groupSettles(),
 		membersCarryOn(),
