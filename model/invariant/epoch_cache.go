@@ -11,9 +11,9 @@ func epochCacheAgrees() rule {
 			Name:  "epoch-cache-agrees",
 			Rules: "I-28 INV-11",
 			Words: "Leader epochs do not fall along a log; a leader begins its epoch at its log end and appends batches of that epoch only; a follower appends none " +
-				"of an epoch above the one it follows (profiles with fenced fetches). A log that is opened again knows the epoch of its oldest record.",
+				"of an epoch above the one it follows (profiles with fenced fetches). A log that is opened again knows the epoch of its first record, if none was ever deleted.",
 			When:   "at each append, each leader's taking office and each opening of a log",
-			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of; a power loss may bring back records that were cut or deleted, but not their epochs",
+			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of; a power loss may bring back records that were cut, but not their epochs",
 		},
 		kinds: []event.Kind{event.BatchAppended, event.BecameLeader, event.ReplicaLoaded},
 		build: func(f *findings) checker { return &epochCache{f} },
@@ -47,12 +47,19 @@ func (c *epochCache) observe(e *event.Event) {
 }
 
 // loaded: an entry is on the medium before the first batch of its epoch is in the log, and
-// goes only with it (E-1, E-3). What retention had deleted may come back without it, as may
-// what was cut before a power loss.
+// goes only with it (E-1, E-3). A power loss may bring back what was cut, without its
+// epochs; and where records are deleted the epochs of what goes are gone before anybody
+// notes that it went, so that only partitions are judged that keep everything.
 func (c *epochCache) loaded(e *event.Event) {
-	l, oldest := &c.g.ch.load, max(e.LogStart, c.g.ch.r.topStart)
-	if e.LEO <= oldest || kafka.Offset(e.First) <= oldest || l.stop == powerLost && l.cut <= oldest {
+	l, p := &c.g.ch.load, c.g.ch.p
+	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.deletes() || l.stop == powerLost && l.cut <= 0 {
 		return
 	}
-	c.violate(c.g.ch.p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
+	c.violate(p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
+}
+
+// deletes reports whether retention takes records within hours.
+func (p *partition) deletes() bool {
+	limit := p.topic.Retention
+	return limit != nil && (limit.Bytes >= 0 || limit.Ms >= 0 && kafka.Nanos(limit.Ms)*kafka.Millisecond < 24*kafka.Hour)
 }

@@ -227,7 +227,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		r.hw = e.HW
 	case event.LogStartRaised:
-		r.logStart, r.topStart = e.LogStart, max(r.topStart, e.LogStart)
+		r.logStart = e.LogStart
 		if r.role != leads && e.Text != event.StartByTruncation && e.LogStart == r.reach() {
 			p.emptied(r, e.LogStart)
 		}

@@ -39,8 +39,8 @@ type replica struct {
 	// due is since when the oldest segment must go by size, 0 if it need not; loadedAt
 	// is when the log was opened.
 	due, loadedAt kafka.Nanos
-	// topHW and topStart are the highest HW and log start that it ever had.
-	topHW, topStart kafka.Offset
+	// topHW is the highest HW that it ever had.
+	topHW kafka.Offset
 	// epoch is the leader epoch that its process accepted last.
 	epoch   kafka.LeaderEpoch
 	role    replicaRole
