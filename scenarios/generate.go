@@ -23,19 +23,21 @@ type Generator struct {
 }
 
 // modes are the generators by what distinguishes them. Faults are drawn uniformly, or
-// along the lineage of records (generate_lineage.go).
+// along the lineage of records (generate_lineage.go), or each way in half of the worlds.
 var modes = [...]struct {
 	mode
 	summary string
 }{
-	{mode{name: "swarm"}, "each seed switches a random subset of settings, features and faults on"},
-	{mode{name: "small", small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"},
+	{mode{name: "swarm", guide: mixed}, "each seed switches a random subset of settings, features and faults on"},
+	{mode{name: "small", guide: mixed, small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"},
 	{mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"},
 	{mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"},
-	{mode{name: "swarm-lineage", lineage: true}, "as swarm, with faults that strike, one after the other, what an acknowledged record of one partition rests on"},
 	{mode{name: "groups", groups: true}, "as swarm, in each world consumers in groups, with faults aimed at the states of these"},
 	{mode{name: "small-groups", small: true, groups: true}, "as small, with groups as in groups"},
-	{mode{name: "small-lineage", small: true, lineage: true}, "as small, with faults as in swarm-lineage"},
+	{mode{name: "swarm-uniform"}, "as swarm, with faults drawn one by one only"},
+	{mode{name: "small-uniform", small: true}, "as small, with faults as in swarm-uniform"},
+	{mode{name: "swarm-lineage", guide: alongLineage}, "as swarm, with faults that strike, one after the other, what an acknowledged record of one partition rests on"},
+	{mode{name: "small-lineage", guide: alongLineage, small: true}, "as small, with faults as in swarm-lineage"},
 }
 
 // Generators are all of them, by name. Each stays within the
@@ -89,15 +91,25 @@ type mode struct {
 	name   string
 	small  bool // tiny segments, short lags
 	beyond bool // more faults than the settings promise to survive
-	// lineage: faults strike what an acknowledged record rests on, one after the other.
-	lineage bool
 	// groups: consumers are in groups, at whose states some faults are aimed.
 	groups bool
+	guide  guide
 }
 
-// streams names the draws. Lineage has those of the uniform generator, so that seeds
-// compare: the same world, other faults.
-func (m mode) streams() string { return strings.TrimSuffix(m.name, "-lineage") }
+// guide says how faults are drawn.
+type guide uint8
+
+const (
+	uniform      guide = iota // each for itself
+	alongLineage              // one after the other at what an acknowledged record rests on
+	mixed                     // one or the other
+)
+
+// streams names the draws. The guided generators have those of the mixed one, so that
+// seeds compare.
+func (m mode) streams() string {
+	return strings.TrimSuffix(strings.TrimSuffix(m.name, "-lineage"), "-uniform")
+}
 
 func generator(m mode, summary string) Generator {
 	return Generator{Name: m.name, Summary: summary, Draw: func(seed uint64) (*Spec, error) {
@@ -146,6 +158,7 @@ type world struct {
 	lag                 kafka.Nanos          // replica.lag.time.max.ms
 	lossy               []string             // brokers that may lose unsynced data
 	oneBatch            bool                 // followers fetch one batch at a time
+	guided              bool                 // faults go along the lineage of records
 	cause               *faults.EventTrigger // of the fault in the making, nil if it has none
 }
 
@@ -178,12 +191,13 @@ func (w *world) millis(name string, lo, hi kafka.Nanos) kafka.Nanos {
 func drawWorld(c Chooser, m mode) *world {
 	w := &world{c: c, m: m, spec: &Spec{}}
 	w.odds = []int64{20, 5, 50}[w.int("odds", 0, 2)]
+	w.guided = m.guide == alongLineage || m.guide == mixed && w.odd("guided", 50)
 	w.topology()
 	w.settings()
 	w.workload()
 	w.easeDisk()
-	if m.lineage {
-		w.lineage()
+	if w.guided {
+		w.planLineage()
 	} else {
 		w.faults()
 	}

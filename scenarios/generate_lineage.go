@@ -11,53 +11,76 @@ import (
 // Faults along the lineage of records (simulation 4.5). An acknowledged record rests on
 // the leader's append, the fetches of the in-sync set that raised the high watermark,
 // the syncs behind them, and on the state in which ZooKeeper names that set. A plan
-// chooses one partition and cuts these supports one after the other: each cut waits for
-// a fact about this partition that comes after the one before, as the answer to a
-// produce request, a change of its in-sync set, a new leader or a truncation.
+// chooses one partition and cuts these supports one after the other, with single cuts or
+// with tactics of several (generate_replication.go). A cut waits for what the one before
+// brings about: a new leader, a smaller in-sync set, its proposal, the full set again.
+
+// lineage is a plan in the making.
+type lineage struct {
+	tp kafka.TopicPartition
+	on []*cut      // kinds that this world has
+	at kafka.Nanos // nothing that comes next happens before
+}
 
 // cut is a way to take a support away from a partition's record.
 type cut struct {
 	name  string
+	leads consequence
 	lossy bool
 	draw  func(w *world, p *faults.Planned, tp kafka.TopicPartition)
 }
 
+// consequence is what a cut brings about, and so what the next one may wait for.
+type consequence uint8
+
+const (
+	atFirst       consequence = iota // nothing happened yet
+	leaderGone                       // another one is elected
+	followerGone                     // the in-sync set shrinks
+	replicasApart                    // the set shrinks, unless it ends soon; clients go on
+	stateUnheard                     // one side does not know what the other decided
+)
+
 var cuts = []cut{
-	{"kill-leader", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.down(p, faults.Kill{Node: leaderOf(tp)}) }},
-	{"kill-follower", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
-		w.down(p, faults.Kill{Node: w.followerOf(tp)})
+	{"kill-leader", leaderGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.down(p, faults.Kill{Node: leaderOf(tp)})
 	}},
-	{"stop-leader", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.down(p, faults.Stop{Node: leaderOf(tp)}) }},
-	{"stop-follower", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
-		w.down(p, faults.Stop{Node: w.followerOf(tp)})
+	{"stop-leader", leaderGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.down(p, faults.Stop{Node: leaderOf(tp)})
 	}},
-	{"lose-power", true, func(w *world, p *faults.Planned, _ kafka.TopicPartition) {
+	{"lose-power", leaderGone, true, func(w *world, p *faults.Planned, _ kafka.TopicPartition) {
 		w.down(p, faults.PowerLoss{Node: w.mayLose()})
 	}},
-	{"pause-leader", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+	{"pause-leader", leaderGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
 		w.lasting(p, faults.Pause{Node: leaderOf(tp)})
 	}},
-	{"pause-follower", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
-		w.lasting(p, faults.Pause{Node: w.followerOf(tp)})
-	}},
-	{"isolate-leader", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+	{"isolate-leader", leaderGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
 		w.lasting(p, faults.Isolate{Node: leaderOf(tp)})
 	}},
-	{"cut-leader-from-zookeeper", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+	{"cut-leader-from-zookeeper", leaderGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
 		w.lasting(p, cutOff(leaderOf(tp), plain(faults.ZooKeeper)))
 	}},
-	{"cut-leader-from-brokers", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
-		w.lasting(p, cutOff(leaderOf(tp), w.others(tp)))
+	{"kill-follower", followerGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.down(p, faults.Kill{Node: w.followerOf(tp)})
 	}},
-	{"cut-follower-from-brokers", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+	{"stop-follower", followerGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.down(p, faults.Stop{Node: w.followerOf(tp)})
+	}},
+	{"pause-follower", followerGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.lasting(p, faults.Pause{Node: w.followerOf(tp)})
+	}},
+	{"cut-follower-from-brokers", followerGone, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
 		w.lasting(p, cutOff(w.followerOf(tp), w.others(tp)))
 	}},
-	{"hold-fetch", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "Fetch", false) }},
-	{"hold-isr-change", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "AlterPartition", false) }},
-	{"lose-isr-change", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "AlterPartition", true) }},
-	{"hold-roles", false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "LeaderAndISR", false) }},
-	{"kill-controller", false, func(w *world, p *faults.Planned, _ kafka.TopicPartition) { w.down(p, faults.Kill{Node: controller()}) }},
-	{"pause-controller", false, func(w *world, p *faults.Planned, _ kafka.TopicPartition) {
+	{"cut-leader-from-brokers", replicasApart, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) {
+		w.lasting(p, cutOff(leaderOf(tp), w.others(tp)))
+	}},
+	{"hold-fetch", replicasApart, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "Fetch", false) }},
+	{"hold-isr-change", stateUnheard, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "AlterPartition", false) }},
+	{"lose-isr-change", stateUnheard, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "AlterPartition", true) }},
+	{"hold-roles", stateUnheard, false, func(w *world, p *faults.Planned, tp kafka.TopicPartition) { w.between(p, tp, "LeaderAndISR", false) }},
+	{"kill-controller", stateUnheard, false, func(w *world, p *faults.Planned, _ kafka.TopicPartition) { w.down(p, faults.Kill{Node: controller()}) }},
+	{"pause-controller", stateUnheard, false, func(w *world, p *faults.Planned, _ kafka.TopicPartition) {
 		w.lasting(p, faults.Pause{Node: controller()})
 	}},
 }
@@ -97,50 +120,104 @@ func (w *world) between(p *faults.Planned, tp kafka.TopicPartition, api string, 
 	w.lasting(p, f)
 }
 
-// supports are the facts that a cut may follow.
-var supports = [...]event.Kind{event.ProduceAnswered, event.ProduceAnswered, event.PartitionChanged, event.BecameLeader, event.BecameFollower,
-	event.IsrProposed, event.IsrCommitted, event.Truncated, event.NodeBooted}
+// moments are the facts about the partition that a cut may follow, by what happened
+// before.
+var moments = [...][]func(*faults.EventTrigger){
+	atFirst:       {acknowledged, acknowledged, acknowledged, elected},
+	leaderGone:    {elected, elected, elected, complete, complete, preferred, proposed, followed, booted},
+	followerGone:  {acknowledged, proposed, shrunk, shrunk, committed, complete, booted},
+	replicasApart: {acknowledged, acknowledged, preferred, preferred, elected, proposed, shrunk},
+	stateUnheard:  {acknowledged, elected, shrunk, complete, committed, truncated},
+}
 
-// lineage draws a chain of cuts at one partition of the first topic. Within a world few
-// kinds of cuts occur, and some several times.
-func (w *world) lineage() {
+func acknowledged(t *faults.EventTrigger) { t.Kind, t.Acks = event.ProduceAnswered, "all" }
+func elected(t *faults.EventTrigger)      { t.Kind = event.BecameLeader }
+func followed(t *faults.EventTrigger)     { t.Kind = event.BecameFollower }
+func proposed(t *faults.EventTrigger)     { t.Kind = event.IsrProposed }
+func committed(t *faults.EventTrigger)    { t.Kind = event.IsrCommitted }
+func truncated(t *faults.EventTrigger)    { t.Kind = event.Truncated }
+
+// preferred: the lead goes back to the first replica while the old leader lives.
+func preferred(t *faults.EventTrigger) { t.Kind, t.Text = event.LeaderElected, "preferred" }
+
+func booted(t *faults.EventTrigger) {
+	t.Kind, t.TP = event.NodeBooted, kafka.TopicPartition{Partition: -1}
+}
+
+// shrunk and complete are about the in-sync set in ZooKeeper; its size is filled in by
+// when, which knows the partition's.
+func shrunk(t *faults.EventTrigger)   { t.Kind, t.ISR = event.PartitionChanged, -1 }
+func complete(t *faults.EventTrigger) { t.Kind, t.ISR = event.PartitionChanged, -2 }
+
+// when is a trigger at the first such fact from now on, after a delay of at least min.
+func (w *world) when(l *lineage, moment func(*faults.EventTrigger), min, max kafka.Nanos) faults.Trigger {
+	t := &faults.EventTrigger{TP: l.tp, Nth: 1, After: l.at, DelayMin: min, DelayMax: max}
+	switch moment(t); t.ISR {
+	case -1:
+		t.ISR = w.replication - 1
+	case -2:
+		t.ISR = w.replication
+	}
+	return faults.Trigger{At: -1, On: t}
+}
+
+// planLineage draws a plan at one partition of the first topic: one to three cuts or
+// tactics. Within a world few kinds of cuts occur, and some several times. A tactic has
+// time to go its way before the next thing happens: two that meet spoil each other.
+func (w *world) planLineage() {
 	w.chooseLossy()
-	tp := kafka.TopicPartition{Topic: w.spec.Topics[0].Name, Partition: int32(w.int("lineage/partition", 0, int64(w.spec.Topics[0].Partitions-1)))}
-	var on []*cut
+	l := &lineage{tp: kafka.TopicPartition{Topic: w.spec.Topics[0].Name}, at: w.millis("lineage/first", 3500*kafka.Millisecond, 10*kafka.Second)}
+	l.tp.Partition = int32(w.int("lineage/partition", 0, int64(w.spec.Topics[0].Partitions-1)))
 	for i := range cuts {
 		if c := &cuts[i]; (!c.lossy || len(w.lossy) > 0) && w.odd("lineage/"+c.name, 30) {
-			on = append(on, c)
+			l.on = append(l.on, c)
 			w.on = append(w.on, c.name)
 		}
 	}
-	if len(on) == 0 {
-		on = append(on, &cuts[w.int("lineage/only", 0, 3)])
+	if len(l.on) == 0 {
+		l.on = append(l.on, &cuts[w.int("lineage/only", 0, 1)])
 	}
-	at := w.millis("lineage/first", 4*kafka.Second, 12*kafka.Second)
-	for i := range w.int("lineage/cuts", 2, 5) {
+	before := atFirst
+	for i := range w.int("lineage/cuts", 1, 3) {
+		if l.at > generatedHeal-4*kafka.Second {
+			break // the faults end before it could matter
+		}
 		w.path = fmt.Sprintf("lineage/%d/", i)
-		c := on[w.int("kind", 0, int64(len(on)-1))]
-		p := faults.Planned{Trigger: faults.Trigger{At: -1, On: w.support(tp, at)}}
-		c.draw(w, &p, tp)
-		w.spec.Events = append(w.spec.Events, p)
-		at += w.millis("gap", 0, 6*kafka.Second)
+		if w.replication > 1 && w.odd("tactic", 65) {
+			w.tactic(l)
+			before = leaderGone
+			l.at += w.session + w.millis("gap", 2*kafka.Second, 10*kafka.Second)
+		} else {
+			before = w.oneCut(l, before)
+			l.at += w.millis("gap", 0, 4*kafka.Second)
+		}
 	}
 	w.path = ""
 }
 
-// support waits for a fact about the partition from a time on.
-func (w *world) support(tp kafka.TopicPartition, from kafka.Nanos) *faults.EventTrigger {
-	t := &faults.EventTrigger{Kind: supports[w.int("support", 0, int64(len(supports)-1))], TP: tp, Nth: int(w.int("nth", 1, 3)), After: from,
-		DelayMax: w.millis("delay", kafka.Millisecond, 300*kafka.Millisecond)}
-	switch t.Kind {
-	case event.ProduceAnswered:
-		t.Acks = "all"
-	case event.NodeBooted:
-		t.TP, t.Nth = kafka.TopicPartition{Partition: -1}, 1
-	case event.PartitionChanged:
-		if w.odd("isr-size", 50) {
-			t.ISR = int(w.int("isr", 1, int64(w.replication)))
-		}
+// oneCut draws a cut after what the one before leads to, soon or some time later.
+func (w *world) oneCut(l *lineage, before consequence) consequence {
+	c := l.on[w.int("kind", 0, int64(len(l.on)-1))]
+	p := faults.Planned{}
+	if w.odd("timed", 20) {
+		p.Trigger.At = l.at
+	} else {
+		list := moments[before]
+		p.Trigger = w.when(l, list[w.int("moment", 0, int64(len(list)-1))], 0, w.afterCause())
 	}
-	return t
+	c.draw(w, &p, l.tp)
+	w.spec.Events = append(w.spec.Events, p)
+	return c.leads
+}
+
+// afterCause is how long a fault may come after its cause: at once, before or after the nodes
+// that hear of it have acted, about a lag limit later.
+func (w *world) afterCause() kafka.Nanos {
+	switch w.int("soon", 0, 2) {
+	case 0:
+		return kafka.Millisecond
+	case 1:
+		return w.millis("delay", kafka.Millisecond, 300*kafka.Millisecond)
+	}
+	return w.millis("delay", w.lag/4, 2*w.lag)
 }

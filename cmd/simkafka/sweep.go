@@ -86,7 +86,7 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.Uint64Var(&f.root, "root-seed", 1, "seed of the seeds")
 	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator`\n(see scenarios generate); swarm if none is named")
 	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive,\nand judge only what must hold even then")
-	fl.StringVar(&f.guide, "guide", guideUniform, "how faults are drawn: uniform, or lineage: along what\nacknowledged records rest on")
+	fl.StringVar(&f.guide, "guide", guideMixed, "how faults are drawn: uniform, one by one; lineage, along what\nacknowledged records rest on; mixed, each in half of the worlds")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
 	fl.StringVar(&f.shard, "shard", "", "run this part, `i/N` from 1/N to N/N, or auto")
@@ -118,6 +118,7 @@ const defaultGenerator = "swarm"
 
 // The words of --guide.
 const (
+	guideMixed   = "mixed"
 	guideUniform = "uniform"
 	guideLineage = "lineage"
 )
@@ -125,24 +126,25 @@ const (
 // generator is the name of the generator that the flags ask for, "" with a scenario.
 func (f *sweepFlags) generator(scenario bool) (string, error) {
 	switch {
-	case f.guide != guideUniform && f.guide != guideLineage:
-		return "", usage("--guide is %s or %s", guideUniform, guideLineage)
-	case scenario && (f.beyond || f.guide == guideLineage):
+	case f.guide != guideMixed && f.guide != guideUniform && f.guide != guideLineage:
+		return "", usage("--guide is %s, %s or %s", guideMixed, guideUniform, guideLineage)
+	case scenario && (f.beyond || f.guide != guideMixed):
 		return "", usage("--beyond-budget and --guide are about drawn scenarios, not about a given one")
 	case scenario:
 		return "", nil
-	case f.beyond && f.guide == guideLineage:
-		return "", usage("--guide lineage draws within the budget; leave --beyond-budget out")
+	case f.beyond && f.guide != guideMixed:
+		return "", usage("--guide is about draws within the budget; leave --beyond-budget out")
 	}
 	name := f.gen
 	if name == "" {
 		name = defaultGenerator
 	}
 	suffix := ""
-	if f.beyond {
+	switch {
+	case f.beyond:
 		suffix = "-beyond"
-	} else if f.guide == guideLineage {
-		suffix = "-lineage"
+	case f.guide != guideMixed:
+		suffix = "-" + f.guide
 	}
 	if suffix != "" && !strings.HasSuffix(name, suffix) {
 		name += suffix
