@@ -64,7 +64,7 @@ func (c *joined) stable(x *group, l *life, e *event.Event) {
 			c.violateGroup(x, kafka.TopicPartition{}, "generation %d on %s voted for %q; the member %s supports only %v", e.Generation, nodeName(e.Node), e.Detail, m.id, m.protocols)
 		}
 	}
-	if x.setup != nil && x.setup.MaxSize > 0 && present > x.setup.MaxSize {
-		c.violateGroup(x, kafka.TopicPartition{}, "%d members have joined generation %d on %s; group.max.size is %d", present, e.Generation, nodeName(e.Node), x.setup.MaxSize)
+	if most, judged := c.g.setup.GroupMaxSize[e.Node]; judged && present > most {
+		c.violateGroup(x, kafka.TopicPartition{}, "%d members have joined generation %d on %s; group.max.size is %d", present, e.Generation, nodeName(e.Node), most)
 	}
 }

@@ -43,7 +43,9 @@ func newScript(t testing.TB, setup string) *script {
 		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0))}
 	if l.has("group") {
 		checks.Groups = []Group{setupGroup}
-		checks.Groups[0].MaxSize = int(l.number("max-size", 0))
+		if l.has("max-size") {
+			checks.GroupMaxSize = map[kafka.NodeID]int{1: int(l.number("max-size", 0))}
+		}
 	}
 	x := &script{t: t, s: NewSuite(checks)}
 	if u := l.unused(); u != nil {

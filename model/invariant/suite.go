@@ -37,6 +37,8 @@ type Setup struct {
 	// no expiry of offsets is judged. Detection is how long it takes at most until a
 	// broker that is gone is replaced as leader.
 	OffsetsRetention, Detection kafka.Nanos
+	// GroupMaxSize is group.max.size by broker; of one without it is not judged.
+	GroupMaxSize map[kafka.NodeID]int
 	// Scratch may be shared with the simulation; may be nil.
 	Scratch *record.Scratch
 }
@@ -50,8 +52,6 @@ type Group struct {
 	// longest gap between two polls, Delay group.initial.rebalance.delay.ms, Callback how long
 	// a callback takes without its commit.
 	Session, Rebalance, Heartbeat, Request, Poll, Delay, Callback kafka.Nanos
-	// MaxSize is group.max.size, the largest of all brokers; 0 = not judged.
-	MaxSize int
 	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager
 	// members, one where all subscribe to the same topics, else three.
 	Rounds int

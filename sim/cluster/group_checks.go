@@ -34,14 +34,15 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 	if len(setup.Groups) == 0 {
 		return
 	}
+	setup.GroupMaxSize = make(map[kafka.NodeID]int, len(c.brokers))
 	for _, b := range c.brokers {
 		if setup.OffsetsRetention == 0 || b.cfg.OffsetsRetention < setup.OffsetsRetention {
 			setup.OffsetsRetention = b.cfg.OffsetsRetention
 		}
+		setup.GroupMaxSize[b.node] = b.cfg.GroupMaxSize
 		setup.Detection = max(setup.Detection, 2*b.cfg.ZKSessionTimeout)
 		for i := range setup.Groups {
 			setup.Groups[i].Delay = max(setup.Groups[i].Delay, b.cfg.GroupInitialDelay)
-			setup.Groups[i].MaxSize = max(setup.Groups[i].MaxSize, b.cfg.GroupMaxSize)
 		}
 	}
 	first := c.brokers[0].cfg
