@@ -37,7 +37,6 @@ const (
 	AlterAnyVersion
 	UncleanKeepsISR
 	FetchAnyEpoch
-	EpochOnFirstWrite
 	endMutations
 )
 
@@ -62,8 +61,6 @@ var mutations = [endMutations - firstMutation]Mutation{
 		Switch: "model/zkcontroller/election.go", Invariant: "metadata-valid"},
 	{ID: FetchAnyEpoch, Key: "mutation/fetch-any-epoch", Words: "a leader does not compare the leader epoch of a fetch with its own",
 		Switch: "model/replica/fetch.go", Invariant: "log-matching"},
-	{ID: EpochOnFirstWrite, Key: "mutation/epoch-on-first-write", Words: "a leader enters its epoch with its first write, not as it takes office (KAFKA-7415)",
-		Switch: "model/replica/roles.go", Why: "a leader that is asked for a newer epoch than it knows refuses the fetch until it has written (R-07)"},
 }
 
 // Mutations lists them.

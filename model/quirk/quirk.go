@@ -76,6 +76,8 @@ const (
 	NoSyncTimer
 	UnloadUnordered
 	SizeOfUnknown
+	EpochOnFirstWrite
+	UndefinedEndsAtHW
 	NumIDs // not a switch
 )
 

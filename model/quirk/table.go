@@ -222,4 +222,12 @@ var table = [NumIDs]Bug{
 		Title:     "group.max.size does not bound members that come with an id",
 		Mechanism: "Only who comes without an id is counted against group.max.size. Ids are handed out to more than there is room for, and all of them join with theirs. A group that is too large then sheds whoever rejoins first.",
 		Versions:  "2.2.0, before 2.6.0", Switch: "model/group/metadata.go"},
+	EpochOnFirstWrite: {ID: EpochOnFirstWrite, Key: "KAFKA-7415", Rule: "R-07", Invariant: "electable-replicas-complete",
+		Title:     "A leader enters its epoch with its first write",
+		Mechanism: "A leader that takes office and writes nothing does not know its own epoch. A follower with records of the epoch before, of which this leader never saw any, asks about one that is newer than all it knows. A fetch is refused then, which hides it, until an undefined epoch is answered with the high watermark.",
+		Versions:  "0.11.0 to 2.0.0", Switch: "model/replica/roles.go", Masked: true, With: []ID{UndefinedEndsAtHW}},
+	UndefinedEndsAtHW: {ID: UndefinedEndsAtHW, Key: "KIP-595-undefined", Rule: "R-07", Invariant: "electable-replicas-complete",
+		Title:     "A follower whose epoch its leader does not know cuts at the high watermark",
+		Mechanism: "The high watermark of a new leader trails what is committed. Every leader enters its epoch as it takes office, so that it knows all that is asked (KAFKA-7415): each of the two hides the other.",
+		Versions:  "before 2.7.0", Switch: "model/replica/fetch.go", Masked: true, With: []ID{EpochOnFirstWrite}},
 }

@@ -178,6 +178,8 @@ func (p *Partition) checkAccess(epoch kafka.LeaderEpoch, leaderOnly bool) kafka.
 func (p *Partition) checkDivergence(a *FetchArgs, res *FetchResult) kafka.ErrorCode {
 	epoch, end := p.endOffsetFor(a.LastFetchedEpoch)
 	switch {
+	case end == kafka.NoOffset && p.log.LatestEpoch() != kafka.NoLeaderEpoch && p.env.Config.Profile.Quirks.Has(quirk.UndefinedEndsAtHW):
+		res.Diverging, res.DivergingEpoch, res.DivergingEnd = true, p.log.LatestEpoch(), p.log.HighWatermark()
 	case epoch == kafka.NoLeaderEpoch || end == kafka.NoOffset, a.Offset < res.LogStart:
 		return kafka.OffsetOutOfRange
 	case epoch < a.LastFetchedEpoch || end < a.Offset:

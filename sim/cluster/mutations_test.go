@@ -25,7 +25,6 @@ var mutationScenarios = map[quirk.ID]string{
 	quirk.AlterAnyVersion:     "bugs/KAFKA-14144",
 	quirk.UncleanKeepsISR:     "unclean-election",
 	quirk.FetchAnyEpoch:       "bugs/KAFKA-7395",
-	quirk.EpochOnFirstWrite:   "epoch-without-a-trace.yaml",
 }
 
 func mutationSpec(t *testing.T, id quirk.ID, on quirk.Set) *scenarios.Spec {
