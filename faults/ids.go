@@ -1,9 +1,9 @@
 package faults
 
-// Row is one kind of fault of the field's simulators (simulation 3.1 to 3.4) and how a
+// Row is one kind of fault of the field's simulators (simulation 3.1 to 3.5) and how a
 // scenario says it.
 type Row struct {
-	ID   string // N network, D disk, P process, C clock, S scheduling
+	ID   string // N network, D disk, P process, C clock, S scheduling, K client, O operator
 	Name string
 	// How is the scenario words; empty if it cannot be said, which Why explains.
 	How string
@@ -115,4 +115,31 @@ var Rows = []Row{
 	{"S2", "stretched delays", "slow_disk, link", ""},
 	{"S3", "priority schedules", "", "one event at a time, by its due time; hold and clog reorder"},
 	{"S4", "starved background task", "", "no lane can be slowed by itself"},
+
+	{"K1", "retry after an unknown outcome", "producers.config retries with lose (kind: response), cut or kill", ""},
+	{"K2", "zombie producer of an old epoch", "", "producers are neither idempotent nor transactional yet"},
+	{"K3", "restart with the same transactional id", "", "no transactions yet"},
+	{"K4", "several requests in flight", "producers.config max.in.flight.requests.per.connection and retries", ""},
+	{"K5", "stale metadata, wrong leader", "metadata.max.age.ms with cut or isolate", "a client asks anew when it is told so"},
+	{"K6", "poll interval exceeded", "pause, consumers.processing, max.poll.interval.ms", ""},
+	{"K7", "consumer dies without leaving", "kill", ""},
+	{"K8", "join storm, rolling deployment", "stop or kill with consumers, consumers.start", ""},
+	{"K9", "commit after a revocation", "hold (api: OffsetCommit), pause", "the classic protocol refuses it by the generation"},
+	{"K10", "lag beyond retention", "retention.ms or retention.bytes with consumers.start or pause", ""},
+	{"K11", "timestamps of the past or future", "clock_offset, clock_jump with producers", ""},
+	{"K12", "malformed or oversize batch", "", "clients make none that is malformed; they refuse what max.request.size does not allow"},
+	{"K13", "two static members of one id", "group.instance.id of two entries of consumers", ""},
+	{"K14", "hot key, bursts, idleness", "producers.keys, producers.arrival, producers.start and stop", "keys are equally likely; a hot one is a producer with one key"},
+	{"K15", "quota throttling", "", "no quotas"},
+
+	{"O1", "reassignment during failures", "", "no reassignment yet"},
+	{"O2", "topic deleted and created again", "create_partitions", "more partitions of a topic; no deletion yet"},
+	{"O3", "configuration changed in flight", "", "settings do not change while brokers run"},
+	{"O4", "unclean election", "unclean.leader.election.enable", ""},
+	{"O5", "election storms", "leader.imbalance.check.interval.seconds with kill or stop", "preferred leaders"},
+	{"O6", "controller failover storms", "kill, pause or isolate with controller and every", ""},
+	{"O7", "snapshots, a lagging observer", "", "no KRaft yet"},
+	{"O8", "retention or compaction while somebody fetches", "cleanup.policy, retention.ms, retention.bytes", ""},
+	{"O9", "quorum members change", "", "no KRaft yet"},
+	{"O10", "ISR flapping", "flap, pause with every, replica.lag.time.max.ms", ""},
 }
