@@ -30,6 +30,7 @@ type bench struct {
 	draw            func(seed uint64) (*scenarios.Spec, error)
 	stop            *interrupt
 	file            *benchFile
+	warm            cluster.Warm
 }
 
 func newBench(a *app) *cobra.Command {
@@ -201,11 +202,11 @@ func (b *bench) shows(bug quirk.Bug, seed uint64) (invariant string, err error) 
 		return "", err
 	}
 	spec.Quirks = bug.On()
-	r, err := cluster.Run(spec, cluster.Options{Seed: seed, MaxEvents: benchEvents})
+	r, err := cluster.Run(spec, cluster.Options{Seed: seed, MaxEvents: benchEvents, Warm: &b.warm})
 	if err != nil || r.Verdict != outcome.Violated {
 		return "", err
 	}
-	off, err := cluster.Run(spec.WithoutQuirks(), cluster.Options{Seed: seed})
+	off, err := cluster.Run(spec.WithoutQuirks(), cluster.Options{Seed: seed, Warm: &b.warm})
 	if err != nil || off.Verdict != outcome.Pass {
 		return "", err
 	}

@@ -67,11 +67,11 @@ func load(b *testing.B, name string, valid ...func(*testing.B, ran)) {
 func loadSpec(b *testing.B, spec func() *scenarios.Spec, valid ...func(*testing.B, ran)) {
 	var cpu time.Duration
 	var events, dispatched, acked, simulated float64
-	runs := 0.0
+	runs, warm := 0.0, new(Warm)
 	b.ReportAllocs()
 	for b.Loop() {
 		runs++
-		r := measuredSpec(b, spec(), Options{Seed: uint64(runs)})
+		r := measuredSpec(b, spec(), Options{Seed: uint64(runs), Warm: warm})
 		if r.Verdict != outcome.Pass {
 			b.Fatalf("seed %d: %v", r.Seed, r.Why)
 		}
