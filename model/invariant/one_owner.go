@@ -49,10 +49,10 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 	if taker.reset {
 		return "the new owner lost its membership in its callback, and loses the partition at its next join"
 	}
-	if c.generation == e.Generation && !c.reset {
+	m := l.byID[c.member]
+	if c.generation == e.Generation && !c.reset && m != nil { // a number may be given out again (LD-9)
 		return ""
 	}
-	m := l.byID[c.member]
 	switch {
 	case m == nil:
 		return "the owner before was out of the group and did not know it yet"
