@@ -14,7 +14,7 @@
 // partition's newest claim counts in any order of members (ST-1), members without
 // a subscription get nothing (ST-3), a partition goes back only to a member that
 // subscribes to it (ST-7), and a claim from an older generation is no ownership in a
-// cooperative round (CS-C).
+// cooperative round (CS-C). WithBugs gives some of the slips back.
 //
 // Left out: assignors of the application's own, Streams' assignor, server assignors
 // that know the racks of members (none of Kafka's does).

@@ -6,8 +6,8 @@
 // and holds without it.
 //
 // The rows come from Kafka's issue tracker and its improvement proposals. Left out are
-// the bugs of actors that do not exist yet: quorum, groups, transactions, idempotent
-// clients, reassignment.
+// the bugs of actors that do not exist yet: quorum, groups of KIP-848, transactions,
+// idempotent clients, reassignment.
 package quirk
 
 import (
