@@ -39,11 +39,14 @@ func explainHead(s *explain.Story, style Style) string {
 	if tp := s.Target.TP; tp.Topic != "" {
 		head += ", " + tp.String()
 	}
+	if s.Group != "" {
+		head += ", group " + s.Group
+	}
 	if s.Offset >= 0 {
 		head += fmt.Sprintf(", offset %d", s.Offset)
 	}
 	out := style.bad(clip(head+", at "+moment(s.Target.At), style.width())) + "\n"
-	what := Wrap(s.Target.What, style.width()-2)
+	what := Wrap(shortMembers(s.Target.What), style.width()-2)
 	if len(what) > maxWhat {
 		what = append(what[:maxWhat-1:maxWhat-1], clip(strings.Join(what[maxWhat-1:], " "), style.width()-2))
 	}
@@ -104,7 +107,8 @@ func faultLine(p *faults.Planned) string {
 }
 
 // whole are the facts whose text is not cut as long as there is room.
-var whole = [event.NumKinds]bool{event.FaultStarted: true, event.DirectoryOffline: true, event.FetcherFailed: true, event.Assertion: true}
+var whole = [event.NumKinds]bool{event.FaultStarted: true, event.DirectoryOffline: true, event.FetcherFailed: true, event.Assertion: true,
+	event.GroupChanged: true, event.MemberRemoved: true, event.CoordinatorLost: true}
 
 // chainRow is a line of the chain in columns.
 type chainRow struct{ n, after, at, event, node, what string }
@@ -170,7 +174,11 @@ func chainOf(s *explain.Story, i int) chainRow {
 	if node == "simulator" {
 		node = "-"
 	}
-	return chainRow{fmt.Sprint(i + 1), strings.Join(names, ","), moment(l.Event.Time), fmt.Sprintf("#%d", l.Event.Seq), clip(node, 10), linkPhrase(l)}
+	what := linkPhrase(l)
+	if say := groupPhrases[l.Event.Kind]; s.Group != "" && say != nil {
+		what = say(l)
+	}
+	return chainRow{fmt.Sprint(i + 1), strings.Join(names, ","), moment(l.Event.Time), fmt.Sprintf("#%d", l.Event.Seq), clip(node, 10), what}
 }
 
 // had says what a replica has, as far as it is known.

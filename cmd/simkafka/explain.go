@@ -20,7 +20,8 @@ it about: at most 40 lines. First comes what is violated, then the faults and
 historical bugs without which it does not happen, each found by running
 without it. Then comes a chain of facts, one a line: the lines that it follows
 from, virtual time, number of the event, node, and what happened, with leader
-epochs, log ends (leo) and high watermarks (hw).
+epochs, log ends (leo) and high watermarks (hw). Of a failure of a consumer group
+it tells members, rebalances, generations, coordinators and commits.
 
 The numbers of events are those of a trace (run --trace).`,
 		Example: `  simkafka explain my-outage.yaml --seed 7

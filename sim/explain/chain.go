@@ -11,30 +11,38 @@ import (
 // that had no room. Of the faults it has those that are needed; where that is not known,
 // all.
 func (h *history) chain(max int, causes []Cause) (links []Link, hidden int) {
-	h.offset = focus(h.target.What, h.facts)
+	if h.group == "" {
+		h.offset = focus(h.target.What, h.facts)
+	}
 	h.sent()
 	g := link(h.facts, h.parents, h.told)
 	struck := h.faults(causes)
 	keep := g.reach(append(h.ends(), struck...))
 	rank := make([]int, len(h.facts))
 	quiet, last := h.quiet(), h.lasts()
+	settled := h.settled(quiet)
 	for i := range h.facts {
 		switch f := &h.facts[i]; {
 		case !keep[i], f.Kind == event.FaultStarted && !slices.Contains(struck, i):
-		case i < quiet && !h.ofRecord(f) && !atStart[f.Kind]:
+		case i < quiet && !h.ofRecord(f) && !atStart[f.Kind] && i != settled && (i < settled || !h.ofPartition(f)):
 		case f.Kind == event.ControlExecuted && h.target.TP.Topic != "":
 		case frequent[f.Kind] && !h.ofRecord(f) && f.Time != h.target.At && (f.Kind == event.BatchSent || last[key{f.Actor, f.Kind}] != i):
 		default:
 			rank[i] = h.rank(i)
 		}
 	}
-	chosen, hidden := pick(rank, max)
+	early := 0
+	if h.group != "" { // what goes round and round has a beginning, too
+		early = earlyShare
+	}
+	chosen, hidden := pick(rank, max, early)
 	return g.links(chosen), hidden
 }
 
 // frequent are facts of which every record makes some.
 var frequent = [event.NumKinds]bool{event.BatchSent: true, event.BatchAppended: true, event.HighWatermark: true, event.ProduceAnswered: true,
-	event.RecordAcked: true, event.RecordDelivered: true, event.OffsetAnswered: true, event.ControlExecuted: true}
+	event.RecordAcked: true, event.RecordDelivered: true, event.OffsetAnswered: true, event.ControlExecuted: true, event.RecordProcessed: true,
+	event.CommitSent: true, event.CommitAnswered: true, event.OffsetCommitted: true, event.CommittedFetched: true}
 
 // atStart are what the start of a cluster leaves in the chain: the rest of it is always
 // the same.
@@ -47,6 +55,20 @@ func (h *history) quiet() int {
 		return i
 	}
 	return max(0, slices.IndexFunc(h.facts, func(f fact) bool { return f.Time >= h.start }))
+}
+
+// settled is the last time before quiet ends that the group had an assignment; -1 if there
+// is none, or no group.
+func (h *history) settled(quiet int) int {
+	if h.group == "" {
+		return -1
+	}
+	for i := quiet - 1; i >= 0; i-- {
+		if f := &h.facts[i]; f.Kind == event.GroupChanged && f.State == event.GroupStable {
+			return i
+		}
+	}
+	return -1
 }
 
 type key struct {
@@ -80,6 +102,9 @@ func (g *graph) reach(from []int) []bool {
 // ends are the facts that the violation is made of: what was noted at its moment, the
 // last of each replica and of each node that it names, and the life of its record.
 func (h *history) ends() []int {
+	if h.group != "" {
+		return h.groupEnds()
+	}
 	var out []int
 	last := make(map[string]int)
 	for i := range h.facts {
@@ -166,6 +191,9 @@ const (
 
 // rank says how much room a fact may claim.
 func (h *history) rank(i int) int {
+	if h.group != "" {
+		return h.groupRank(i)
+	}
 	f := &h.facts[i]
 	switch f.Kind {
 	case event.FaultStarted, event.Truncated, event.LeaderElected, event.BecameLeader, event.NodeCrashed, event.NodeStopped, event.NodePaused,
@@ -211,9 +239,12 @@ func (h *history) before(i int) bool {
 	return false
 }
 
+// earlyShare: one in so many of those that are left of a rank is one of the first.
+const earlyShare = 3
+
 // pick chooses at most max facts: by rank, of the last rank that has some room the latest
-// ones.
-func pick(rank []int, max int) (chosen []int, hidden int) {
+// ones; but if early is not 0 one in so many is one of the earliest.
+func pick(rank []int, max, early int) (chosen []int, hidden int) {
 	for r := rankTurn; r <= rankRepeated; r++ {
 		var these []int
 		for i := range rank {
@@ -223,7 +254,11 @@ func pick(rank []int, max int) (chosen []int, hidden int) {
 		}
 		if room := max - len(chosen); len(these) > room {
 			hidden += len(these) - room
-			these = these[len(these)-room:]
+			first := 0
+			if early > 0 {
+				first = room / early
+			}
+			these = append(these[:first:first], these[len(these)-(room-first):]...)
 		}
 		chosen = append(chosen, these...)
 	}
@@ -238,7 +273,7 @@ func (g *graph) links(chosen []int) []Link {
 	var out []Link
 	for n, i := range chosen {
 		f := &g.facts[i]
-		l := Link{Event: f.Event, LEO: f.leo, HW: f.hw, Epoch: f.epoch}
+		l := Link{Event: f.Event, LEO: f.leo, HW: f.hw, Epoch: f.epoch, More: f.more, Heard: f.heard}
 		for _, j := range g.nearest(i, at) {
 			l.After = append(l.After, at[j])
 		}

@@ -10,6 +10,10 @@
 // shrinks, a session that expires. What cannot be reached from the violation, or from the
 // life of the record that it is about, is left out (chain.go).
 //
+// The story of a consumer group has facts of several partitions: the group's own, at its
+// coordinators and at its members, of the partition in question whose it was and what was
+// committed, and of __consumer_offsets who led it (group.go, group_links.go).
+//
 // Which faults are needed is not guessed: the run is written down and repeated without
 // each of them, and without the historical bugs that it has (causes.go).
 //

@@ -30,6 +30,9 @@ type Story struct {
 	Target shrink.Target
 	// Offset is the record that the violation is about, -1 if it names none.
 	Offset kafka.Offset
+	// Group is the consumer group that the violation is about, "" if it is about none. Its
+	// chain then has facts of several partitions.
+	Group  string
 	Causes []Cause
 	Chain  []Link // in order of time
 	Hidden int    // facts of the chain that had no room
@@ -44,6 +47,11 @@ type Link struct {
 	// of the broker which served it; -1: unknown.
 	LEO, HW kafka.Offset
 	Epoch   kafka.LeaderEpoch
+	// More counts what the same step noted of other partitions, or members, in the same words.
+	More int
+	// Heard is when the coordinator of a group last heard of the member that it removes; -1:
+	// never.
+	Heard kafka.Nanos
 }
 
 // Explain repeats a failing run and explains its violation.
@@ -60,6 +68,7 @@ func Explain(spec *scenarios.Spec, seed uint64, opts Options) (*Story, error) {
 		return nil, err
 	}
 	h := newHistory(s.Target)
+	h.group = groupOf(&s.Target, spec)
 	if err := h.record(spec, seed); err != nil {
 		return nil, err
 	}
@@ -69,7 +78,7 @@ func Explain(spec *scenarios.Spec, seed uint64, opts Options) (*Story, error) {
 		}
 	}
 	s.Chain, s.Hidden = h.chain(opts.Lines, s.Causes)
-	s.Offset = h.offset
+	s.Offset, s.Group = h.offset, h.group
 	return s, nil
 }
 
@@ -84,6 +93,9 @@ type history struct {
 	parents []uint64          // of each step, by its number
 	told    map[uint64]string // who was told to stop, by step
 	c       *cluster.Cluster
+
+	group string                 // see Story
+	heard map[string]kafka.Nanos // of which member when, so far
 }
 
 // fact is a noted event with what the replica had by then.
@@ -91,10 +103,12 @@ type fact struct {
 	event.Event
 	leo, hw kafka.Offset
 	epoch   kafka.LeaderEpoch
+	more    int         // see Link
+	heard   kafka.Nanos // see Link
 }
 
 func newHistory(t shrink.Target) *history {
-	return &history{target: t, offset: -1, told: make(map[uint64]string)}
+	return &history{target: t, offset: -1, told: make(map[uint64]string), heard: make(map[string]kafka.Nanos)}
 }
 
 // record repeats the run up to the violation.
@@ -110,6 +124,9 @@ func (h *history) record(spec *scenarios.Spec, seed uint64) (err error) {
 	h.start = spec.WorkloadStart()
 	h.parents = append(h.parents, 0)
 	h.c.Run()
+	if h.group != "" {
+		h.ofGroup()
+	}
 	h.replicas()
 	return nil
 }
@@ -123,17 +140,18 @@ func (h *history) Record(r *kernel.Record) {
 	if r.Kind == step.Terminate {
 		h.told[r.Seq] = h.c.Kernel().Name(r.Actor)
 	}
+	h.hear(r)
 }
 
 // Event implements kernel.Observer.
 func (h *history) Event(e *event.Event) {
-	if e.Time > h.target.At || untold[e.Kind] {
+	if e.Time > h.target.At || untold[e.Kind] || !h.concerns(e) {
 		return
 	}
-	if e.TP.Topic != "" && e.TP != h.target.TP {
-		return
+	f := fact{Event: *e, leo: -1, hw: -1, epoch: -1, heard: -1}
+	if at, ok := h.heard[e.Member]; ok && e.Kind == event.MemberRemoved {
+		f.heard = at
 	}
-	f := fact{Event: *e, leo: -1, hw: -1, epoch: -1}
 	f.Batch = nil
 	h.facts = append(h.facts, f)
 	if e.Kind != event.FaultStarted {
@@ -151,16 +169,23 @@ var untold = [event.NumKinds]bool{
 	event.AssignmentChanged: true, event.SegmentRolled: true,
 }
 
+// seat is a partition as a node has it: its replica, or its place in a client.
+type seat struct {
+	actor string
+	tp    kafka.TopicPartition
+}
+
 // replicas fills in what each replica had when a fact was noted.
 func (h *history) replicas() {
 	type state struct {
 		leo, hw kafka.Offset
 		epoch   kafka.LeaderEpoch
 	}
-	now := make(map[string]state)
+	now := make(map[seat]state)
 	for i := range h.facts {
 		f := &h.facts[i]
-		s, known := now[f.Actor]
+		at := seat{f.Actor, f.TP}
+		s, known := now[at]
 		if !known {
 			s = state{-1, -1, -1}
 		}
@@ -177,14 +202,14 @@ func (h *history) replicas() {
 			s.leo, s.hw = f.Offset, f.HW
 		}
 		if f.Kind == event.RecordDelivered {
-			if x, ok := now[kafka.BrokerHost(f.Node)]; ok {
+			if x, ok := now[seat{kafka.BrokerHost(f.Node), f.TP}]; ok {
 				f.leo, f.hw, f.epoch = x.leo, x.hw, x.epoch
 			}
 			continue
 		}
 		f.leo, f.hw, f.epoch = s.leo, s.hw, s.epoch
 		if f.Node > 0 && f.TP.Topic != "" || known {
-			now[f.Actor] = s
+			now[at] = s
 		}
 	}
 }

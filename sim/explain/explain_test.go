@@ -131,7 +131,7 @@ func TestFocusFindsTheRecord(t *testing.T) {
 // A chain with too little room keeps what the story turns on.
 func TestPickKeepsTheTurns(t *testing.T) {
 	rank := []int{rankRepeated, rankTurn, rankNone, rankChange, rankTurn, rankChange, rankRecord}
-	got, hidden := pick(rank, 4)
+	got, hidden := pick(rank, 4, 0)
 	if fmt.Sprint(got) != "[1 4 5 6]" || hidden != 2 {
 		t.Errorf("%v, %d hidden", got, hidden)
 	}

@@ -22,16 +22,26 @@ type builder struct {
 	parents []uint64
 	told    map[uint64]string // see history
 	last    map[uint64]int    // fact by step
-	replica map[string]int    // last fact of a broker's replica
+	replica map[seat]int      // last fact of a broker's replica
 	process map[string]int    // last boot or end of an actor
-	kinds   map[event.Kind]int
+	kinds   map[kindOf]int
+	groups  groupLinks
 	faults  []struct{ fact, index int } // that are active
 }
+
+// kindOf is a kind of fact, of a partition where each has its own.
+type kindOf struct {
+	kind event.Kind
+	tp   kafka.TopicPartition
+}
+
+// ofPartitions are the kinds that are looked up by partition.
+var ofPartitions = [event.NumKinds]bool{event.PartitionChanged: true, event.LeaderElected: true, event.IsrProposed: true}
 
 // link builds the graph of facts.
 func link(facts []fact, parents []uint64, told map[uint64]string) *graph {
 	b := &builder{graph: &graph{facts: facts, after: make([][]int, len(facts))}, parents: parents, told: told,
-		last: make(map[uint64]int), replica: make(map[string]int), process: make(map[string]int), kinds: make(map[event.Kind]int)}
+		last: make(map[uint64]int), replica: make(map[seat]int), process: make(map[string]int), kinds: make(map[kindOf]int), groups: newGroupLinks()}
 	for i := range facts {
 		b.add(i)
 	}
@@ -48,6 +58,7 @@ func (b *builder) add(i int) {
 		b.last[f.Seq] = i
 	}
 	b.state(i)
+	b.inGroup(i)
 	b.absence(i)
 	b.remember(i)
 }
@@ -95,27 +106,35 @@ func (b *builder) state(i int) {
 			b.follows(i, j)
 		}
 	}
-	of := func(m map[string]int) {
-		j, ok := m[f.Actor]
+	process := func() {
+		j, ok := b.process[f.Actor]
+		from(j, ok)
+	}
+	replica := func() {
+		j, ok := b.replica[seat{f.Actor, f.TP}]
 		from(j, ok)
 	}
 	kind := func(k event.Kind) {
-		j, ok := b.kinds[k]
+		tp := f.TP
+		if !ofPartitions[k] {
+			tp = kafka.TopicPartition{}
+		}
+		j, ok := b.kinds[kindOf{k, tp}]
 		from(j, ok)
 	}
 	switch f.Kind {
 	case event.NodeBooted, event.DirectoryOffline:
-		of(b.process)
+		process()
 	case event.NodeCrashed, event.NodePaused, event.NodeStopped, event.NodeResumed:
-		of(b.process)
+		process()
 		for _, x := range b.faults {
 			if b.facts[x.fact].Time == f.Time && names(&b.facts[x.fact], f.Actor) {
 				b.follows(i, x.fact)
 			}
 		}
 	case event.ReplicaLoaded:
-		of(b.process)
-		of(b.replica)
+		process()
+		replica()
 	case event.LeaderElected:
 		for _, k := range []event.Kind{event.BrokerUnregistered, event.BrokerRegistered, event.ControllerElected, event.PartitionChanged} {
 			kind(k)
@@ -126,7 +145,7 @@ func (b *builder) state(i int) {
 		}
 	case event.BecameLeader, event.BecameFollower:
 		kind(event.PartitionChanged)
-		of(b.replica)
+		replica()
 	case event.ControlExecuted:
 		b.obeyed(i)
 	case event.PartitionChanged:
@@ -134,7 +153,7 @@ func (b *builder) state(i int) {
 		kind(event.IsrProposed)
 	}
 	if f.Node > 0 && f.TP.Topic != "" && f.Kind != event.PartitionChanged && f.Kind != event.ReplicaLoaded {
-		of(b.replica)
+		replica()
 	}
 }
 
@@ -170,7 +189,9 @@ func (b *builder) absence(i int) {
 	case event.BrokerUnregistered:
 		about = []string{kafka.BrokerHost(f.Node)}
 	default:
-		return
+		if about = b.groups.lacks(f); about == nil {
+			return
+		}
 	}
 	for _, n := range about {
 		if j, ok := b.process[n]; ok && b.facts[j].Kind != event.NodeBooted {
@@ -193,7 +214,11 @@ func (b *builder) absence(i int) {
 
 func (b *builder) remember(i int) {
 	f := &b.facts[i]
-	b.kinds[f.Kind] = i
+	tp := f.TP
+	if !ofPartitions[f.Kind] {
+		tp = kafka.TopicPartition{}
+	}
+	b.kinds[kindOf{f.Kind, tp}] = i
 	switch f.Kind {
 	case event.FaultStarted:
 		b.faults = append(b.faults, struct{ fact, index int }{i, int(f.Index)})
@@ -210,8 +235,8 @@ func (b *builder) remember(i int) {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed, event.DirectoryOffline:
 		b.process[f.Actor] = i
 	}
-	if f.TP.Topic != "" && f.Node > 0 && f.Kind != event.PartitionChanged && f.Kind != event.RecordDelivered {
-		b.replica[f.Actor] = i
+	if f.TP.Topic != "" && f.Node > 0 && f.Group == "" && f.Kind != event.PartitionChanged && f.Kind != event.RecordDelivered {
+		b.replica[seat{f.Actor, f.TP}] = i
 	}
 }
 
