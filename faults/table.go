@@ -37,3 +37,12 @@ var Table = []Kind{
 	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
 	{"create_partitions", "O2", "an administrator gives a topic more partitions: so many in all", "{at: 10s, create_partitions: {topic: orders, partitions: 6}}"},
 }
+
+// Words are the scenario words of all faults, in the order of the table.
+func Words() []string {
+	words := make([]string, len(Table))
+	for i := range Table {
+		words[i] = Table[i].Word
+	}
+	return words
+}

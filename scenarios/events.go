@@ -40,6 +40,7 @@ func (l *loader) event(n *yaml.Node) {
 		trigger("when", e.onEvent),
 		trigger("on_disk", e.onDisk),
 	)
+	l.exactlyOne("at", "every", "when", "on_disk")
 	switch {
 	case len(e.when) != 1:
 		l.errorAt(n, "an event says when exactly once: at, every, when or on_disk")
@@ -76,6 +77,7 @@ func (e *entry) read(n *yaml.Node, what string, more ...field) {
 	}
 	before := l.Errors()
 	l.mapping(n, what, fields...)
+	l.exactlyOne(faults.Words()...)
 	switch {
 	case len(e.words) == 0 && l.Errors() > before: // a misspelt word was reported
 	case len(e.words) == 0:
@@ -87,13 +89,7 @@ func (e *entry) read(n *yaml.Node, what string, more ...field) {
 	}
 }
 
-func faultWords() string {
-	words := make([]string, len(faults.Table))
-	for i, k := range faults.Table {
-		words[i] = k.Word
-	}
-	return strings.Join(words, ", ")
-}
+func faultWords() string { return strings.Join(faults.Words(), ", ") }
 
 // checkTimes: restart_after goes with what takes a process down, for with what lasts.
 func (e *entry) checkTimes(n *yaml.Node) {
@@ -123,6 +119,11 @@ func (e *entry) checkTimes(n *yaml.Node) {
 // rangeOf reads a duration, or in chaos a range 2s..15s.
 func (e *entry) rangeOf(what string, lo, hi *kafka.Nanos) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		x := durations()
+		if e.wild {
+			x.pattern = "(?:" + x.pattern + `)(?:\.\.(?:` + x.pattern + "))?"
+		}
+		e.l.say(x.schema())
 		s, ok := e.l.scalar(n, what)
 		if !ok {
 			return
@@ -156,8 +157,8 @@ func (e *entry) onEvent(n *yaml.Node) {
 	var kind, part string
 	var kindNode, partNode, groupNode, stateNode = n, n, n, n
 	l.mapping(n, "when",
-		field{"event", l.at(&kindNode, l.text("event", &kind)), true},
-		field{"partition", l.at(&partNode, l.text("partition", &part)), false},
+		field{"event", l.at(&kindNode, l.textOf(oneWord(event.Kinds()), "event", &kind)), true},
+		field{"partition", l.at(&partNode, l.textOf(patterned(`.+/(?:[0-9]+|\*)`), "partition", &part)), false},
 		field{"node", func(n *yaml.Node) {
 			if s, ok := e.single(n, "node"); ok {
 				t.Actor = &s
@@ -211,6 +212,8 @@ func (l *loader) stateOf(n *yaml.Node, t *faults.EventTrigger) {
 
 // delay reads a duration or a range that the seed draws from.
 func (e *entry) delay(n *yaml.Node, t *faults.EventTrigger) {
+	one := "(?:" + durationPattern() + ")"
+	e.l.say((&syntax[Dist]{pattern: one + `(?:\.\.` + one + ")?", zero: true}).schema())
 	s, ok := e.l.scalar(n, "delay")
 	if !ok {
 		return
@@ -233,7 +236,7 @@ func (e *entry) onDisk(n *yaml.Node) {
 		field{"file", l.text("file", &t.Match), false},
 		field{"nth", count(&l.reader, "nth", 1, 1_000_000_000, &t.Nth), false},
 		field{"after", l.duration("after", &t.After), false},
-		field{"since", l.at(&sinceNode, l.text("since", &since)), false},
+		field{"since", l.at(&sinceNode, l.textOf(oneWord(event.Kinds()), "since", &since)), false},
 	)
 	if k, ok := event.ParseKind(since); ok {
 		t.Since = k
@@ -274,6 +277,7 @@ func (l *loader) chaos(n *yaml.Node) {
 }
 
 func (l *loader) countRange(n *yaml.Node, c *Chaos) {
+	l.say(schema{Type: []string{"string", "integer"}, Pattern: `^[0-9]+(?:\.\.[0-9]+)?$`, Minimum: new(int64)})
 	s, ok := l.scalar(n, "count")
 	if !ok {
 		return

@@ -68,20 +68,19 @@ func GroupMetric(name string) (isTime, ranged, ok bool) {
 func (l *loader) expect(n *yaml.Node) {
 	x := &l.spec.Expect
 	verdict := "pass"
-	if v := l.follow(n); v.Kind == yaml.ScalarNode {
-		l.word("expect", &verdict, "pass", "loss")(v)
-	} else {
+	l.either(n, l.word("expect", &verdict, "pass", "loss"), func(v *yaml.Node) {
 		l.mapping(v, "expect",
 			field{"verdict", l.word("verdict", &verdict, "pass", "loss"), false},
 			field{"violated", func(n *yaml.Node) { l.list(n, "violated", l.violated) }, false},
 			field{"beyond_budget", l.boolean("beyond_budget", &x.BeyondBudget), false},
 			field{"metrics", func(n *yaml.Node) { l.list(n, "metrics", l.metric) }, false},
 		)
-	}
+	})
 	x.Loss = verdict == "loss"
 }
 
 func (l *loader) violated(n *yaml.Node) {
+	l.say(oneWord(invariant.Names()))
 	v, ok := l.scalar(n, "an invariant")
 	if !ok {
 		return
@@ -94,6 +93,7 @@ func (l *loader) violated(n *yaml.Node) {
 
 // metric reads NAME[(ARG)] OP VALUE [before T | after T | between T and T].
 func (l *loader) metric(n *yaml.Node) {
+	l.say(patterned(metricPattern()))
 	s, ok := l.scalar(n, "a metric")
 	if !ok {
 		return

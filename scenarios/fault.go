@@ -5,7 +5,6 @@ import (
 
 	"github.com/simkafka/simkafka/faults"
 	"github.com/simkafka/simkafka/faults/point"
-	"github.com/simkafka/simkafka/model/kafka"
 )
 
 // fault reads the arguments of one fault word.
@@ -78,7 +77,7 @@ func (e *entry) fault(word string, n *yaml.Node) {
 	case "slow_disk":
 		f := faults.SlowDisk{Factor: 10}
 		e.l.mapping(n, "slow_disk", field{"node", e.disk("node", &f.Node), true},
-			field{"factor", parsed(&e.l.reader, "factor", &f.Factor, ParseFactor), false})
+			field{"factor", parsed(&e.l.reader, "factor", &f.Factor, factors()), false})
 		e.p.Fault = f
 	case "disk_error":
 		e.diskError(n)
@@ -87,7 +86,7 @@ func (e *entry) fault(word string, n *yaml.Node) {
 	case "clock_offset", "clock_jump":
 		f := faults.Clock{Jump: word == "clock_jump"}
 		e.l.mapping(n, word, field{"node", e.into("node", &f.Node), true},
-			field{"by", parsed(&e.l.reader, "by", &f.Delta, func(s string) (kafka.Nanos, error) { return ParseDuration(s, true) }), true})
+			field{"by", parsed(&e.l.reader, "by", &f.Delta, signedDurations()), true})
 		if f.Node.Role == faults.ZooKeeper {
 			e.l.warnAt(n, "%s on zookeeper changes nothing: what it does goes by no wall clock", word)
 		}
@@ -114,11 +113,9 @@ func (e *entry) message(n *yaml.Node, word string) {
 
 func (e *entry) isolate(n *yaml.Node) {
 	f := faults.Isolate{}
-	if v := e.l.follow(n); v.Kind == yaml.ScalarNode {
-		e.into("isolate", &f.Node)(v)
-	} else {
+	e.l.either(n, e.into("isolate", &f.Node), func(v *yaml.Node) {
 		e.l.mapping(v, "isolate", field{"node", e.into("node", &f.Node), true}, field{"except", e.selectors("except", &f.Except), false})
-	}
+	})
 	e.p.Fault = f
 }
 
@@ -139,8 +136,8 @@ func (e *entry) link(n *yaml.Node) {
 	e.l.mapping(n, "link", field{"between", e.selectors("between", &f.A), true}, field{"and", e.selectors("and", &f.B), true},
 		field{"latency", e.l.duration("latency", &s.Latency), false},
 		field{"jitter", e.l.duration("jitter", &s.Jitter), false},
-		field{"loss", parsed(&e.l.reader, "loss", &s.LossPPM, ParsePercent), false},
-		field{"bandwidth", parsed(&e.l.reader, "bandwidth", &s.Bandwidth, ParseBandwidth), false})
+		field{"loss", parsed(&e.l.reader, "loss", &s.LossPPM, percents()), false},
+		field{"bandwidth", parsed(&e.l.reader, "bandwidth", &s.Bandwidth, bandwidths()), false})
 	e.apart(n, f.A, f.B)
 	if *s == (faults.LinkShape{}) && e.l.Errors() == before {
 		e.l.errorAt(n, "link changes nothing: give latency, jitter, loss or bandwidth")
@@ -166,19 +163,22 @@ func (e *entry) failpoint(n *yaml.Node) {
 	f := faults.Failpoint{}
 	var siteNode, termNode = n, n
 	e.l.mapping(n, "failpoint", field{"node", e.disk("node", &f.Node), true},
-		field{"site", e.l.at(&siteNode, e.l.text("site", &f.Site)), true},
+		field{"site", e.l.at(&siteNode, e.l.textOf(oneWord(siteNames()), "site", &f.Site)), true},
 		field{"term", e.l.at(&termNode, e.l.text("term", &f.Term)), true})
 	site, ok := point.Parse(f.Site)
 	if !ok {
-		var names []string
-		for _, s := range point.Sites() {
-			names = append(names, s.String())
-		}
 		if f.Site != "" {
-			e.l.errorAt(siteNode, "unknown failpoint %q%s", f.Site, suggest(f.Site, names))
+			e.l.errorAt(siteNode, "unknown failpoint %q%s", f.Site, suggest(f.Site, siteNames()))
 		}
 	} else if err := point.Check(site, f.Term); err != nil && f.Term != "" {
 		e.l.errorAt(termNode, "term: %v", err)
 	}
 	e.p.Fault = f
+}
+
+func siteNames() (names []string) {
+	for _, s := range point.Sites() {
+		names = append(names, s.String())
+	}
+	return names
 }

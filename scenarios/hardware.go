@@ -36,10 +36,10 @@ const maxCost = kafka.Minute
 
 // hardware reads the key of a scenario: the path of a profile, or the costs themselves.
 func (l *loader) hardware(n *yaml.Node) {
-	if l.follow(n).Kind == yaml.MappingNode {
-		l.spec.Hardware = l.hardwareCosts(n)
-		return
-	}
+	l.either(n, l.hardwareFile, func(n *yaml.Node) { l.spec.Hardware = l.hardwareCosts(n) })
+}
+
+func (l *loader) hardwareFile(n *yaml.Node) {
 	path, ok := l.scalar(n, "hardware")
 	if !ok {
 		return
@@ -111,13 +111,15 @@ func (r *reader) cost(what string, to *Cost, jitter *kafka.Nanos) func(*yaml.Nod
 
 // price reads a duration that a single call may take.
 func (r *reader) price(what string, to *kafka.Nanos) func(*yaml.Node) {
-	return parsed(r, what, to, func(s string) (kafka.Nanos, error) {
+	x := durations()
+	x.parse = func(s string) (kafka.Nanos, error) {
 		d, err := ParseDuration(s, false)
 		if err == nil && d > maxCost {
 			err = fmt.Errorf("%q is longer than a minute", s)
 		}
 		return d, err
-	})
+	}
+	return parsed(r, what, to, x)
 }
 
 // YAML prints the profile as a file of its own.

@@ -86,12 +86,14 @@ func (l *loader) at(to **yaml.Node, read func(*yaml.Node)) func(*yaml.Node) {
 }
 
 func (l *loader) apiVersion(n *yaml.Node) {
+	l.say(oneWord([]string{APIVersion}))
 	if v, ok := l.scalar(n, "apiVersion"); ok && v != APIVersion {
 		l.errorAt(n, "apiVersion is %q; this simkafka reads %q", v, APIVersion)
 	}
 }
 
 func (l *loader) name(n *yaml.Node) {
+	l.say(nameSchema())
 	v, ok := l.scalar(n, "name")
 	if !ok {
 		return
@@ -117,6 +119,7 @@ func plainName(s string) bool {
 
 func (l *loader) protocol(n *yaml.Node) {
 	l.protocolNode = n
+	l.say(oneWord(config.ProfileNames()))
 	if v, ok := l.scalar(n, "protocol"); ok {
 		l.spec.Protocol = v
 		if _, known := config.ProfileByName(v); !known {
@@ -125,8 +128,18 @@ func (l *loader) protocol(n *yaml.Node) {
 	}
 }
 
+// switches are the keys of all bugs and mutations.
+func switches() []string {
+	keys := quirk.Keys()
+	for _, m := range quirk.Mutations() {
+		keys = append(keys, m.Key)
+	}
+	return keys
+}
+
 // quirk puts a historical bug back.
 func (l *loader) quirk(n *yaml.Node) {
+	l.say(oneWord(switches()))
 	v, ok := l.scalar(n, "a quirk")
 	if !ok {
 		return
@@ -185,6 +198,9 @@ func (l *loader) zookeeper(n *yaml.Node) {
 }
 
 func (l *loader) perBroker(n *yaml.Node) {
+	if l.say(schema{Type: "object", Closed: new(bool), PatternKeys: map[string]*schema{"^broker-[0-9]+$": {Ref: "#/definitions/" + brokerScope.definition()}}}) {
+		return
+	}
 	n = l.follow(n)
 	if n.Kind != yaml.MappingNode {
 		l.errorAt(n, "per_broker maps broker-1, broker-2, … to settings, not %s", kindName(n))
@@ -212,8 +228,8 @@ func (l *loader) brokerExists(n *yaml.Node, id kafka.NodeID) {
 func (l *loader) network(n *yaml.Node) {
 	w := &l.spec.Cluster.Network
 	l.mapping(n, "network",
-		field{"latency", parsed(&l.reader, "latency", &w.Latency, ParseDist), false},
-		field{"bandwidth", parsed(&l.reader, "bandwidth", &w.Bandwidth, ParseBandwidth), false},
+		field{"latency", parsed(&l.reader, "latency", &w.Latency, dists()), false},
+		field{"bandwidth", parsed(&l.reader, "bandwidth", &w.Bandwidth, bandwidths()), false},
 	)
 }
 
@@ -222,8 +238,8 @@ func (l *loader) disk(n *yaml.Node) {
 	l.mapping(n, "disk",
 		field{"append", l.duration("append", &d.Append), false},
 		field{"fsync", l.duration("fsync", &d.Fsync), false},
-		field{"bandwidth", parsed(&l.reader, "bandwidth", &d.Bandwidth, ParseBandwidth), false},
-		field{"capacity", parsed(&l.reader, "capacity", &d.Capacity, ParseSize), false},
+		field{"bandwidth", parsed(&l.reader, "bandwidth", &d.Bandwidth, bandwidths()), false},
+		field{"capacity", parsed(&l.reader, "capacity", &d.Capacity, sizes()), false},
 		field{"writeback", l.duration("writeback", &d.Writeback), false},
 		field{"filesystem", l.word("filesystem", &d.Filesystem, Filesystems()...), false},
 	)

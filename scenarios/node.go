@@ -22,6 +22,9 @@ type reader struct {
 	*Diagnostics
 	visited int
 	flooded bool
+	// draft is not nil where the schema is asked for: readers then describe themselves into
+	// it and read nothing.
+	draft *schema
 }
 
 // parse makes the tree of a file, or a diagnostic.
@@ -111,6 +114,10 @@ type field struct {
 
 // mapping reads a mapping: unknown, repeated and missing keys are errors.
 func (r *reader) mapping(n *yaml.Node, what string, fields ...field) {
+	if r.draft != nil {
+		r.object(what, fields)
+		return
+	}
 	n = r.follow(n)
 	if r.flooded {
 		return
@@ -176,6 +183,10 @@ func kindName(n *yaml.Node) string {
 
 // list reads a sequence.
 func (r *reader) list(n *yaml.Node, what string, each func(*yaml.Node)) {
+	if r.draft != nil {
+		*r.draft = schema{Type: "array", Items: r.sub(each)}
+		return
+	}
 	n = r.follow(n)
 	if r.flooded {
 		return
@@ -189,8 +200,15 @@ func (r *reader) list(n *yaml.Node, what string, each func(*yaml.Node)) {
 	}
 }
 
-// scalar reads one plain value as text; "" and false if it is none.
+// scalar reads one plain value as text; "" and false if it is none. A caller that takes less
+// than any text says so first.
 func (r *reader) scalar(n *yaml.Node, what string) (string, bool) {
+	if r.draft != nil {
+		if r.draft.Type == nil && r.draft.Enum == nil {
+			*r.draft = anyScalar()
+		}
+		return "", false
+	}
 	n = r.follow(n)
 	if r.flooded {
 		return "", false
@@ -200,6 +218,14 @@ func (r *reader) scalar(n *yaml.Node, what string) (string, bool) {
 		return "", false
 	}
 	return n.Value, true
+}
+
+// textOf makes a reader of a string that the schema knows more about.
+func (r *reader) textOf(s schema, what string, to *string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		r.say(s)
+		r.text(what, to)(n)
+	}
 }
 
 // text makes a reader of a string.
@@ -212,13 +238,16 @@ func (r *reader) text(what string, to *string) func(*yaml.Node) {
 }
 
 // parsed makes a reader of a value with its own syntax.
-func parsed[T any](r *reader, what string, to *T, parse func(string) (T, error)) func(*yaml.Node) {
+func parsed[T any](r *reader, what string, to *T, x syntax[T]) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		if r.say(x.schema()) {
+			return
+		}
 		s, ok := r.scalar(n, what)
 		if !ok {
 			return
 		}
-		v, err := parse(s)
+		v, err := x.parse(s)
 		if err != nil {
 			r.errorAt(n, "%s: %v", what, err)
 			return
@@ -228,12 +257,15 @@ func parsed[T any](r *reader, what string, to *T, parse func(string) (T, error))
 }
 
 func (r *reader) duration(what string, to *kafka.Nanos) func(*yaml.Node) {
-	return parsed(r, what, to, func(s string) (kafka.Nanos, error) { return ParseDuration(s, false) })
+	return parsed(r, what, to, durations())
 }
 
 // count reads a whole number in [lo, hi].
 func count[N ~int | ~int32 | ~int64](r *reader, what string, lo, hi int64, to *N) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		if r.say(schema{Type: "integer", Minimum: &lo, Maximum: &hi}) {
+			return
+		}
 		n = r.follow(n)
 		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" {
 			r.errorAt(n, "%s is a whole number, not %s", what, kindName(n))
@@ -250,6 +282,9 @@ func count[N ~int | ~int32 | ~int64](r *reader, what string, lo, hi int64, to *N
 
 func (r *reader) boolean(what string, to *bool) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		if r.say(schema{Type: "boolean"}) {
+			return
+		}
 		n = r.follow(n)
 		if n.Kind != yaml.ScalarNode || n.Value != "true" && n.Value != "false" {
 			r.errorAt(n, "%s is true or false, not %s", what, kindName(n))
@@ -262,6 +297,7 @@ func (r *reader) boolean(what string, to *bool) func(*yaml.Node) {
 // word reads one of some words.
 func (r *reader) word(what string, to *string, allowed ...string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		r.say(oneWord(allowed))
 		s, ok := r.scalar(n, what)
 		if !ok {
 			return

@@ -14,6 +14,7 @@ import (
 
 // selector reads one selector; what it names must exist.
 func (e *entry) selector(n *yaml.Node, what string) (faults.Selector, bool) {
+	e.l.say(patterned(selectorPattern(e.wild)))
 	v, ok := e.l.scalar(n, what)
 	if !ok {
 		return faults.Selector{}, false
@@ -101,11 +102,7 @@ func (e *entry) selectors(what string, to *[]faults.Selector) func(*yaml.Node) {
 				*to = append(*to, s)
 			}
 		}
-		if f := e.l.follow(n); f.Kind == yaml.SequenceNode {
-			e.l.list(f, what, add)
-		} else {
-			add(n)
-		}
+		e.l.either(n, add, func(n *yaml.Node) { e.l.list(n, what, add) })
 	}
 }
 

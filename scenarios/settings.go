@@ -57,6 +57,9 @@ func keySet(s scope) map[string]bool {
 // settings reads Kafka settings, each checked by itself with its place. Kafka's
 // own units hold: a number is milliseconds or bytes as the key's name says.
 func (l *loader) settings(n *yaml.Node, what string, s scope) []config.Setting {
+	if l.say(schema{Ref: "#/definitions/" + s.definition()}) {
+		return nil
+	}
 	n = l.follow(n)
 	if n.Kind != yaml.MappingNode {
 		l.errorAt(n, "%s is a mapping of Kafka settings, not %s", what, kindName(n))

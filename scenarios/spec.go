@@ -1,4 +1,4 @@
-// Package scenarios is the scenario file: its format (load.go, validate.go), the
+// Package scenarios is the scenario file: its format (load.go, schema.go), the
 // built-in library (*.yaml, embedded) and the value that a run is made from. A
 // Spec is complete: with a seed it decides every byte of a run.
 package scenarios

@@ -229,3 +229,36 @@ func ParseDist(s string) (Dist, error) {
 	}
 	return out, nil
 }
+
+// The forms of values, as the file has them.
+func durations() syntax[kafka.Nanos] {
+	return syntax[kafka.Nanos]{func(s string) (kafka.Nanos, error) { return ParseDuration(s, false) }, durationPattern(), true, []any{"5ms", "30s", "1m30s"}}
+}
+
+func signedDurations() syntax[kafka.Nanos] {
+	return syntax[kafka.Nanos]{func(s string) (kafka.Nanos, error) { return ParseDuration(s, true) }, "-?(?:" + durationPattern() + ")", true, []any{"5m", "-1h"}}
+}
+
+func sizes() syntax[int64] {
+	return syntax[int64]{ParseSize, sizePattern(), false, []any{"100B", "1KiB"}}
+}
+
+func bandwidths() syntax[int64] {
+	return syntax[int64]{ParseBandwidth, bandwidthPattern(), false, []any{"100Mbit/s", "10MiB/s"}}
+}
+
+func rates() syntax[int64] {
+	return syntax[int64]{ParseRate, numberPattern + "/s", false, []any{"500/s"}}
+}
+
+func percents() syntax[int64] {
+	return syntax[int64]{ParsePercent, numberPattern + "%", false, []any{"2.5%"}}
+}
+
+func factors() syntax[int64] {
+	return syntax[int64]{ParseFactor, numberPattern + "x", false, []any{"10x"}}
+}
+
+func dists() syntax[Dist] {
+	return syntax[Dist]{ParseDist, distPattern(), true, []any{"1ms", "200us..500us", "exponential 1ms", "lognormal 1ms p99 10ms"}}
+}

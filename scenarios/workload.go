@@ -107,6 +107,7 @@ func (l *loader) assignment(n *yaml.Node, t *Topic) {
 // hostlike reads a name that is also an actor's or topic's name.
 func (l *loader) hostlike(what string, to *string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
+		l.say(nameSchema())
 		v, ok := l.scalar(n, what)
 		if ok && !plainName(v) {
 			l.errorAt(n, "%s is %q; it has letters, digits, '-', '_' and '.', at most 100", what, v)
@@ -125,11 +126,11 @@ func (l *loader) producer(n *yaml.Node) {
 		field{"count", count(&l.reader, "count", 1, 10_000, &p.Count), false},
 		field{"topic", l.at(&topicNode, l.text("topic", &p.Topic)), true},
 		field{"partition", l.at(&partitionNode, count(&l.reader, "partition", 0, 100_000, &p.Partition)), false},
-		field{"rate", parsed(&l.reader, "rate", &p.RatePerMil, ParseRate), false},
+		field{"rate", parsed(&l.reader, "rate", &p.RatePerMil, rates()), false},
 		field{"arrival", l.word("arrival", &p.Arrival, "constant", "exponential"), false},
 		field{"size", l.valueSize(&size), false},
 		field{"keys", count(&l.reader, "keys", 0, 1<<40, &p.Keys), false},
-		field{"tombstones", l.at(&tombstonesNode, parsed(&l.reader, "tombstones", &p.Tombstones, ParsePercent)), false},
+		field{"tombstones", l.at(&tombstonesNode, parsed(&l.reader, "tombstones", &p.Tombstones, percents())), false},
 		field{"records", count(&l.reader, "records", 0, 1<<40, &p.Records), false},
 		field{"start", l.at(&startNode, l.duration("start", &p.Start)), false},
 		field{"stop", l.duration("stop", &p.Stop), false},
@@ -156,7 +157,7 @@ func (l *loader) valueSize(to *int64) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		var v int64
 		before := l.Errors()
-		parsed(&l.reader, "size", &v, ParseSize)(n)
+		parsed(&l.reader, "size", &v, sizes())(n)
 		if l.Errors() > before {
 			return
 		}

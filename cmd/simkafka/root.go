@@ -38,7 +38,7 @@ Exit codes: 0 pass, 1 violated, 2 usage or scenario error, 3 inconclusive,
 	}
 	root.SetFlagErrorFunc(flagError(a))
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newRun(a), newSweep(a), newMerge(a), newShrink(a), newExplain(a), newDiff(a), newLint(a), newScenarios(a), newFaults(a), newConfig(a), newInvariants(a), newBugs(a), newLog(a), newPerf(a), newVersion(a), traceTopic())
+	root.AddCommand(newRun(a), newSweep(a), newMerge(a), newShrink(a), newExplain(a), newDiff(a), newLint(a), newSchema(a), newScenarios(a), newFaults(a), newConfig(a), newInvariants(a), newBugs(a), newLog(a), newPerf(a), newVersion(a), traceTopic())
 	return root
 }
 
