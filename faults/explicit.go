@@ -14,42 +14,25 @@ func (s Selector) Moving() bool {
 // now. Where a fault has room for one node and several are meant, there are several
 // faults, in the order of their nodes; none if there is nobody.
 func Explicit(f Fault, t Target, c Context) []Fault {
-	named := func(list []Selector) []Selector {
+	var node *Selector
+	f = edit(f, func(s Selector) Selector {
+		node = &s
+		return s
+	}, func(list []Selector) []Selector {
 		var out []Selector
 		for _, s := range list {
 			out = append(out, byName(s, t, c)...)
 		}
 		return out
+	})
+	if node == nil {
+		return []Fault{f}
 	}
-	switch f := f.(type) {
-	case Cut:
-		f.From, f.To = named(f.From), named(f.To)
-		return []Fault{f}
-	case Link:
-		f.A, f.B = named(f.A), named(f.B)
-		return []Fault{f}
-	case Reset:
-		f.A, f.B = named(f.A), named(f.B)
-		return []Fault{f}
-	case Message:
-		f.From, f.To = named(f.From), named(f.To)
-		return []Fault{f}
-	case Clog:
-		f.From, f.To = named(f.From), named(f.To)
-		return []Fault{f}
-	case HalfOpen:
-		f.A, f.B = named(f.A), named(f.B)
-		return []Fault{f}
-	case Flap:
-		f.A, f.B = named(f.A), named(f.B)
-		return []Fault{f}
-	case CreatePartitions:
-		return []Fault{f}
-	case Isolate:
-		f.Except = named(f.Except)
-		return eachNode(f, f.Node, t, c)
+	var out []Fault
+	for _, n := range byName(*node, t, c) {
+		out = append(out, edit(f, func(Selector) Selector { return n }, func(list []Selector) []Selector { return list }))
 	}
-	return eachNode(f, f.Selectors()[0], t, c)
+	return out
 }
 
 func byName(s Selector, t Target, c Context) []Selector {
@@ -59,20 +42,6 @@ func byName(s Selector, t Target, c Context) []Selector {
 	var out []Selector
 	for _, n := range t.Select(s, c) {
 		out = append(out, Selector{Role: ByName, Name: n})
-	}
-	return out
-}
-
-// eachNode is f once for each node that its one moving selector stands for.
-func eachNode(f Fault, s Selector, t Target, c Context) []Fault {
-	var out []Fault
-	for _, n := range byName(s, t, c) {
-		out = append(out, Rebind(f, func(s Selector) Selector {
-			if s.Moving() {
-				return n
-			}
-			return s
-		}))
 	}
 	return out
 }

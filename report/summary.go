@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
 )
 
@@ -221,8 +222,14 @@ func (p *printer) partitions() {
 		return
 	}
 	p.head("partitions")
-	list := slices.Clone(p.r.Partitions)
-	if len(list) > maxPartitions {
+	list, internal := p.r.Partitions, []outcome.Partition(nil)
+	if own := slices.DeleteFunc(slices.Clone(list), isInternal); len(own) > 0 { // else they are all there is
+		internal = slices.DeleteFunc(slices.Clone(list), func(x outcome.Partition) bool { return !isInternal(x) })
+		list = own
+	}
+	all := len(list)
+	if all > maxPartitions {
+		list = slices.Clone(list)
 		slices.SortStableFunc(list, worseFirst)
 		list = list[:maxPartitions]
 	}
@@ -242,9 +249,28 @@ func (p *printer) partitions() {
 			span(x.Leaderless), span(x.UnderReplicated)})
 	}
 	p.table(t)
-	if n := len(p.r.Partitions); n > maxPartitions {
-		p.printf("  the worst %d of %d; result.json has all\n", maxPartitions, n)
+	if all > maxPartitions {
+		p.printf("  the worst %d of %d; result.json has all\n", maxPartitions, all)
 	}
+	p.internal(internal)
+}
+
+// isInternal tells Kafka's own partitions from those of the scenario.
+func isInternal(x outcome.Partition) bool { return x.TP.Topic == offsetsTopic }
+
+// internal tells how Kafka's own partitions fared, all in one line.
+func (p *printer) internal(list []outcome.Partition) {
+	if len(list) == 0 {
+		return
+	}
+	elections, vacant, under := 0, kafka.Nanos(0), kafka.Nanos(0)
+	for i := range list {
+		x := &list[i]
+		elections += x.Elections
+		vacant, under = max(vacant, x.Leaderless), max(under, x.UnderReplicated)
+	}
+	p.wrapped("  ", "  ", fmt.Sprintf("and %s of %s: %s, leaderless %s at most, under-replicated %s; result.json has each",
+		plural(int64(len(list)), "partition"), offsetsTopic, plural(int64(elections), "election"), span(vacant), span(under)))
 }
 
 // worseFirst orders partitions by what went wrong: no leader at the end,

@@ -121,6 +121,9 @@ type Topic struct {
 	Replication int
 	Assignment  [][]kafka.NodeID // by partition; nil = Kafka's placement
 	Config      []Setting
+	// DefaultPartitions, DefaultReplication: the file does not say, so that num.partitions
+	// and default.replication.factor do.
+	DefaultPartitions, DefaultReplication bool
 }
 
 // Producer is a group of equal producers: Name, or Name-1.. if Count > 1.

@@ -32,22 +32,32 @@ func (l *loader) topic(n *yaml.Node) {
 // topicDefaults: as in Kafka a topic that does not say has num.partitions partitions
 // and default.replication.factor replicas.
 func (l *loader) topicDefaults() {
+	for i := range l.spec.Topics {
+		t := &l.spec.Topics[i]
+		t.DefaultPartitions, t.DefaultReplication = t.Partitions == 0, t.Replication == 0
+	}
+	l.spec.ApplyTopicDefaults()
+}
+
+// ApplyTopicDefaults gives topics that do not say what the brokers' settings say. It is for
+// who has changed these.
+func (s *Spec) ApplyTopicDefaults() {
 	partitions, replication := int32(1), 1
-	for _, s := range l.spec.Cluster.Config {
-		v, err := strconv.ParseInt(s.Value, 10, 32)
+	for _, c := range s.Cluster.Config {
+		v, err := strconv.ParseInt(c.Value, 10, 32)
 		switch {
 		case err != nil || v < 1:
-		case s.Key == "num.partitions":
+		case c.Key == "num.partitions":
 			partitions = int32(v)
-		case s.Key == "default.replication.factor":
+		case c.Key == "default.replication.factor":
 			replication = int(v)
 		}
 	}
-	for i := range l.spec.Topics {
-		if t := &l.spec.Topics[i]; t.Partitions == 0 {
+	for i := range s.Topics {
+		if t := &s.Topics[i]; t.DefaultPartitions {
 			t.Partitions = partitions
 		}
-		if t := &l.spec.Topics[i]; t.Replication == 0 {
+		if t := &s.Topics[i]; t.DefaultReplication {
 			t.Replication = replication
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 func TestMeterShowsABarOnATerminal(t *testing.T) {
 	var out bytes.Buffer
-	m := &meter{w: &out, terminal: true, every: 1, total: 4 << 20}
+	m := &meter{status: status{w: &out, terminal: true, every: 1}, total: 4 << 20}
 	m.add(1 << 20)
 	want := "\r\x1b[K[======                  ] 1.0 MiB of 4.0 MiB, 25 %"
 	if out.String() != want {
@@ -22,7 +22,7 @@ func TestMeterShowsABarOnATerminal(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 	out.Reset()
-	plain := &meter{w: &out, every: 1, total: 4}
+	plain := &meter{status: status{w: &out, every: 1}, total: 4}
 	plain.add(1)
 	if out.String() != "1 B of 4 B, 25 %\n" {
 		t.Errorf("%q", out.String())

@@ -138,15 +138,13 @@ func perfEnvironment(err error) error {
 func (a *app) measure(w perf.Workload, f *perfFlags, size int64, out perfOut) error {
 	stop := catchInterrupt()
 	defer stop.release()
-	progress := a.newPerfProgress(f.quiet)
-	o := perf.Options{
-		Dir: f.dir, Runs: f.runs, Size: size, Only: f.only, Progress: progress.show, Stop: stop.requested,
-	}
+	line := a.newStatus(f.quiet)
+	o := perf.Options{Dir: f.dir, Runs: f.runs, Size: size, Only: f.only, Stop: stop.requested, Progress: line.steps()}
 	if self, err := os.Executable(); err == nil {
 		o.Reader = []string{self, "perf", "reader"}
 	}
 	report, err := perf.Run(w, o)
-	progress.clear()
+	line.clear()
 	if err != nil {
 		return perfError(err)
 	}
@@ -169,43 +167,15 @@ func perfError(err error) error {
 	return environmentOf(err)
 }
 
-// perfProgress shows on stderr what is measured.
-type perfProgress struct {
-	a        *app
-	terminal bool
-	every    time.Duration
-	last     time.Time
-	shown    bool
-}
-
-func (a *app) newPerfProgress(quiet bool) *perfProgress {
-	p := &perfProgress{a: a, terminal: isTerminal(a.stderr), every: logRefresh, last: time.Now()}
-	if p.terminal {
-		p.every = 0
+// steps shows which of a known number of steps is under way. A step takes long enough for
+// each to be shown on a terminal.
+func (s *status) steps() func(done, all int, what string) {
+	if s.terminal {
+		s.every = time.Nanosecond
 	}
-	if quiet {
-		p.every = -1
-	}
-	return p
-}
-
-func (p *perfProgress) show(done, all int, what string) {
-	if p.every < 0 || time.Since(p.last) < p.every {
-		return
-	}
-	p.last = time.Now()
-	text := fmt.Sprintf("%d of %d: %s", done+1, all, what)
-	if p.terminal {
-		p.shown = true
-		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", text)
-	} else {
-		fmt.Fprintln(p.a.stderr, text)
-	}
-}
-
-func (p *perfProgress) clear() {
-	if p.shown {
-		fmt.Fprint(p.a.stderr, "\r\x1b[K")
-		p.shown = false
+	return func(done, all int, what string) {
+		if s.due() {
+			s.show(fmt.Sprintf("%d of %d: %s", done+1, all, what))
+		}
 	}
 }

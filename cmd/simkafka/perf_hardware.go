@@ -32,10 +32,10 @@ func hardwareFileIsFree(name string) error {
 
 // hardwareOut measures the costs of the disk and writes them for scenarios.
 func (a *app) hardwareOut(f *perfFlags, o perf.Options) error {
-	progress := a.newPerfProgress(f.quiet)
-	o.Progress = progress.show
+	line := a.newStatus(f.quiet)
+	o.Progress = line.steps()
 	h, err := perf.Hardware(o)
-	progress.clear()
+	line.clear()
 	if err != nil {
 		return perfError(err)
 	}

@@ -12,50 +12,23 @@ import (
 	"github.com/simkafka/simkafka/scenarios"
 )
 
-// progress shows on stderr how far a run is: on a terminal one line that is
-// rewritten, elsewhere a line now and then, so that a log shows a long run alive.
+// progress shows how far a run is.
 type progress struct {
-	r        *runner
-	spec     *scenarios.Spec
-	terminal bool
-	every    time.Duration // 0 = never
-	begin    time.Time
-	last     time.Time
-	shown    bool
-
+	status
+	spec   *scenarios.Spec
+	begin  time.Time
 	now    kafka.Nanos
 	events uint64
 }
 
-// How often progress is shown at most (interface 3.1 rule 4).
-const (
-	terminalRefresh = 100 * time.Millisecond
-	logRefresh      = 30 * time.Second
-)
-
 func (r *runner) newProgress(s *scenarios.Spec) *progress {
-	now := time.Now()
-	p := &progress{r: r, spec: s, begin: now, last: now, every: logRefresh, terminal: isTerminal(r.stderr)}
-	if p.terminal {
-		p.every = terminalRefresh
-	}
-	if r.flags.quiet {
-		p.every, p.terminal = 0, false
-	}
-	return p
+	return &progress{status: r.newStatus(r.flags.quiet), spec: s, begin: time.Now()}
 }
 
 func (p *progress) update(now kafka.Nanos, events uint64) {
 	p.now, p.events = now, events
-	if p.every == 0 || time.Since(p.last) < p.every {
-		return
-	}
-	p.last = time.Now()
-	if p.terminal {
-		p.shown = true
-		fmt.Fprintf(p.r.stderr, "\r\x1b[K%s: %s", p.spec.Name, p.text())
-	} else {
-		fmt.Fprintf(p.r.stderr, "%s: %s\n", p.spec.Name, p.text())
+	if p.due() {
+		p.show(p.spec.Name + ": " + p.text())
 	}
 }
 
@@ -75,10 +48,8 @@ func (p *progress) done() {
 	if !p.terminal {
 		return
 	}
-	if p.shown {
-		fmt.Fprint(p.r.stderr, "\r\x1b[K")
-	}
-	fmt.Fprintf(p.r.stderr, "%s: wall %.2fs, %d events\n", p.spec.Name, time.Since(p.begin).Seconds(), p.events)
+	p.clear()
+	fmt.Fprintf(p.w, "%s: wall %.2fs, %d events\n", p.spec.Name, time.Since(p.begin).Seconds(), p.events)
 }
 
 // interrupt notes the first Ctrl-C, so that a run can end with what it has; the

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/config"
@@ -92,6 +93,9 @@ func (o *override) apply(s *scenarios.Spec) error {
 	case "broker":
 		_, errs = config.NewBroker(p, 1, "", one)
 		s.Cluster.Config = append(s.Cluster.Config, o.setting)
+		if err := o.topics(s, len(errs) > 0); err != nil {
+			return err
+		}
 	case "producer":
 		_, errs = config.NewProducer(p, one)
 		for i := range s.Producers {
@@ -110,6 +114,31 @@ func (o *override) apply(s *scenarios.Spec) error {
 	}
 	if why := scenarios.NoEffect(o.setting.Key); why != "" {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("--set %s has no effect: %s", o.text, why))
+	}
+	return nil
+}
+
+// topics gives the topics that do not say it themselves another number of partitions or
+// replicas. What the scenario says of a partition must then still be there.
+func (o *override) topics(s *scenarios.Spec, bad bool) error {
+	says := func(t scenarios.Topic) bool { return !t.DefaultPartitions }
+	switch o.setting.Key {
+	case "num.partitions":
+	case "default.replication.factor":
+		says = func(t scenarios.Topic) bool { return !t.DefaultReplication }
+	default:
+		return nil
+	}
+	if bad {
+		return nil
+	}
+	if !slices.ContainsFunc(s.Topics, func(t scenarios.Topic) bool { return !says(t) }) {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("--set %s has no effect: each topic of %s says it itself", o.text, s.Name))
+		return nil
+	}
+	s.ApplyTopicDefaults()
+	if _, err := scenarios.Load(s.Name, []byte(s.YAML()), nil); err != nil {
+		return usage("--set %s: %w", o.text, err)
 	}
 	return nil
 }

@@ -102,9 +102,15 @@ func (s *shrinker) place() string {
 
 func (s *shrinker) search() (*shrink.Shrunk, error) {
 	deadline := time.Now().Add(s.budget)
-	show := s.newShrinkProgress()
-	defer show.done()
-	return shrink.Run(s.spec, s.flags.seed, shrink.Options{Invariant: s.invariant, MaxRuns: s.maxRuns, Progress: show.update,
+	line := s.newStatus(s.flags.quiet)
+	defer line.clear()
+	show := func(x shrink.Progress) {
+		if line.due() {
+			line.show(fmt.Sprintf("shrinking: %d of %d runs, at %d faults, %d brokers, %d records, trying %s", x.Runs, x.MaxRuns,
+				x.Size.Faults, x.Size.Brokers, x.Size.Operations, x.Doing))
+		}
+	}
+	return shrink.Run(s.spec, s.flags.seed, shrink.Options{Invariant: s.invariant, MaxRuns: s.maxRuns, Progress: show,
 		Stop: func() bool { return s.stop.requested() || time.Now().After(deadline) }})
 }
 
@@ -141,41 +147,4 @@ func (s *shrinker) write(found *shrink.Shrunk, out string) error {
 	return s.print(func(w io.Writer) error {
 		return report.WriteShrinking(w, found, filepath.ToSlash(relative(out)), replay, s.style(w))
 	})
-}
-
-// shrinkProgress shows on stderr how far a search is; see progress.
-type shrinkProgress struct {
-	s        *shrinker
-	terminal bool
-	last     time.Time
-	shown    bool
-}
-
-func (s *shrinker) newShrinkProgress() *shrinkProgress {
-	return &shrinkProgress{s: s, terminal: isTerminal(s.stderr) && !s.flags.quiet, last: time.Now()}
-}
-
-func (p *shrinkProgress) update(x shrink.Progress) {
-	every := logRefresh
-	if p.terminal {
-		every = terminalRefresh
-	}
-	if p.s.flags.quiet || time.Since(p.last) < every {
-		return
-	}
-	p.last = time.Now()
-	text := fmt.Sprintf("shrinking: %d of %d runs, at %d faults, %d brokers, %d records, trying %s", x.Runs, x.MaxRuns,
-		x.Size.Faults, x.Size.Brokers, x.Size.Operations, x.Doing)
-	if p.terminal {
-		p.shown = true
-		fmt.Fprintf(p.s.stderr, "\r\x1b[K%s", text)
-	} else {
-		fmt.Fprintln(p.s.stderr, text)
-	}
-}
-
-func (p *shrinkProgress) done() {
-	if p.shown {
-		fmt.Fprint(p.s.stderr, "\r\x1b[K")
-	}
 }

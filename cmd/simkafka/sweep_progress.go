@@ -8,43 +8,23 @@ import (
 	"github.com/simkafka/simkafka/sim/sweep"
 )
 
-// bar shows on stderr how far a sweep is: on a terminal one line that is rewritten,
-// elsewhere a line now and then.
+// bar shows how far a sweep is.
 type bar struct {
+	status
 	s        *sweeper
-	terminal bool
-	every    time.Duration // 0 = never
 	begin    time.Time
-	last     time.Time
 	deadline time.Time
-	shown    bool
 	p        sweep.Progress
 }
 
 func (s *sweeper) newBar(deadline time.Time) *bar {
-	now := time.Now()
-	b := &bar{s: s, terminal: isTerminal(s.stderr), every: logRefresh, begin: now, last: now, deadline: deadline}
-	if b.terminal {
-		b.every = terminalRefresh
-	}
-	if s.flags.quiet {
-		b.every, b.terminal = 0, false
-	}
-	return b
+	return &bar{status: s.newStatus(s.flags.quiet), s: s, begin: time.Now(), deadline: deadline}
 }
 
 func (b *bar) update(p sweep.Progress) {
 	b.p = p
-	now := time.Now()
-	if b.every == 0 || now.Sub(b.last) < b.every {
-		return
-	}
-	b.last = now
-	if b.terminal {
-		b.shown = true
-		fmt.Fprintf(b.s.stderr, "\r\x1b[K%s", b.text(now))
-	} else {
-		fmt.Fprintln(b.s.stderr, b.text(now))
+	if b.due() {
+		b.show(b.text(time.Now()))
 	}
 }
 
@@ -91,9 +71,7 @@ func (b *bar) done() {
 	if !b.terminal {
 		return
 	}
-	if b.shown {
-		fmt.Fprint(b.s.stderr, "\r\x1b[K")
-	}
+	b.clear()
 	wall := time.Since(b.begin)
 	fmt.Fprintf(b.s.stderr, "%s: wall %.1fs, %.1f seeds/s with %d jobs\n", b.s.plan.Source.Name(), wall.Seconds(), float64(b.p.Now)/max(wall.Seconds(), 1e-9), b.s.flags.jobs)
 }

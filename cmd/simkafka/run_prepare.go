@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/simkafka/simkafka/faults/point"
+	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/scenarios"
+)
+
+// check looks at the flags before anything is read.
+func (r *runner) check(args []string) error {
+	f := &r.flags
+	r.stdoutTaken = f.json || f.trace == "-"
+	if err := point.CheckEnv(); err != nil {
+		return usage("%w", err)
+	}
+	if err := checkFailOn(f.failOn); err != nil {
+		return err
+	}
+	if f.until != "" {
+		t, err := scenarios.ParseDuration(f.until, false)
+		if err != nil {
+			return usage("--until: %w", err)
+		}
+		if t == 0 {
+			return usage("--until 0 leaves nothing to run")
+		}
+		r.until = t
+	}
+	if f.protocol != "" {
+		if _, ok := config.ProfileByName(f.protocol); !ok {
+			return usage("unknown protocol %q%s", f.protocol, oneOf(f.protocol, config.ProfileNames()))
+		}
+	}
+	switch {
+	case f.json && f.trace == "-":
+		return usage("--json and --trace - both want stdout")
+	case f.noOut && f.out != "":
+		return usage("--out and --no-out exclude each other")
+	case f.traceSteps && f.trace == "":
+		return usage("--trace-steps needs --trace")
+	case f.trace != "" && len(args) > 1:
+		return usage("--trace takes one scenario")
+	}
+	for _, text := range f.set {
+		o, err := parseOverride(text)
+		if err != nil {
+			return err
+		}
+		r.overrides = append(r.overrides, o)
+	}
+	return nil
+}
+
+// job is one scenario to run.
+type job struct {
+	source *source
+	spec   *scenarios.Spec
+	out    *outDir // nil = no files
+}
+
+// prepare loads every scenario before the first one runs, so that a mistake in the
+// last does not come after minutes.
+func (r *runner) prepare(args []string) ([]job, error) {
+	if r.flags.gen != "" {
+		j, err := r.drawn()
+		return []job{j}, err
+	}
+	var jobs []job
+	bad := 0
+	for _, arg := range args {
+		j, err := r.load(arg, len(args) > 1)
+		var found *scenarios.Diagnostics
+		switch {
+		case errors.As(err, &found):
+			fmt.Fprintln(r.stderr, r.folded(r.stderr, strings.TrimRight(found.Error(), "\n")))
+			r.annotateFindings(findings(found), fileForActions(found.File))
+			bad++
+		case err != nil:
+			return nil, err
+		}
+		for i := range jobs {
+			if j.out != nil && jobs[i].out != nil && jobs[i].out.path == j.out.path {
+				return nil, usage("%s and %s would both write to %s; give them different names", jobs[i].source.arg, arg, j.out.path)
+			}
+		}
+		jobs = append(jobs, j)
+	}
+	if bad > 0 {
+		return nil, usage("nothing was run")
+	}
+	return jobs, nil
+}
+
+func (r *runner) load(arg string, several bool) (job, error) {
+	src, err := r.find(arg)
+	if err != nil {
+		return job{}, err
+	}
+	spec, err := src.load()
+	if err == nil {
+		err = r.override(spec)
+	}
+	if err != nil {
+		return job{}, err
+	}
+	j := job{source: src, spec: spec}
+	return j, r.place(&j, several)
+}
+
+// override applies --protocol and --set.
+func (r *runner) override(spec *scenarios.Spec) error {
+	if r.flags.protocol != "" {
+		spec.Protocol = r.flags.protocol
+	}
+	for i := range r.overrides {
+		if err := r.overrides[i].apply(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawn is the job of --gen.
+func (r *runner) drawn() (job, error) {
+	spec, err := r.draw(r.flags.seed)
+	if err != nil {
+		return job{}, err
+	}
+	j := job{source: &source{file: r.flags.gen}, spec: spec}
+	return j, r.place(&j, false)
+}
+
+// draw is the scenario that --gen gives for a seed. It may be called by several
+// goroutines.
+func (r *runner) draw(seed uint64) (*scenarios.Spec, error) {
+	g, ok := scenarios.GeneratorByName(r.flags.gen)
+	if !ok {
+		return nil, usage("there is no generator %q%s", r.flags.gen, oneOf(r.flags.gen, scenarios.GeneratorNames()))
+	}
+	spec, err := g.Draw(seed)
+	if err != nil {
+		return nil, &codeError{exitSimulator, err}
+	}
+	return spec, r.override(spec)
+}
+
+// place decides where a job's files go.
+func (r *runner) place(j *job, several bool) error {
+	if !r.flags.noOut {
+		name := fmt.Sprintf("%s-%d", j.spec.Name, r.flags.seed)
+		if r.flags.gen != "" {
+			name = j.spec.Name // which has the seed
+		}
+		dir := filepath.Join("out", name)
+		if r.flags.out != "" {
+			dir = r.flags.out
+			if several {
+				dir = filepath.Join(dir, name)
+			}
+		}
+		j.out = &outDir{path: filepath.Clean(dir)}
+		return j.out.check()
+	}
+	return nil
+}
