@@ -190,15 +190,27 @@ func nameSchema() schema {
 	return s
 }
 
-// selectorPattern is faults.ParseSelector, where wild with all partitions of a topic. A
-// random one nests once.
+// selectorPattern has the forms of selectors, where wild with all partitions of a topic. One
+// that takes another takes one that takes none.
 func selectorPattern(wild bool) string {
-	partition := `\([^()]+/[0-9]+\)`
+	partition := `[^()]+/[0-9]+`
 	if wild {
-		partition = `\([^()]+/(?:[0-9]+|\*)\)`
+		partition = `[^()]+/(?:[0-9]+|\*)`
 	}
-	one := `[^()]+|(?:leader|followers?)` + partition + `|(?:rack|coordinator)\([^()]*\)`
-	return one + `|random\((?:` + one + `)\)`
+	one, outer := `[^()]+`, ""
+	for _, form := range faults.SelectorForms() {
+		word, arg, _ := strings.Cut(strings.TrimSuffix(form, ")"), "(")
+		switch arg {
+		case "": // a name
+		case "...":
+			outer += "|" + word + `\((?:%s)\)`
+		case "topic/partition":
+			one += "|" + word + `\(` + partition + `\)`
+		default:
+			one += "|" + word + `\([^()]*\)`
+		}
+	}
+	return one + strings.ReplaceAll(outer, "%s", one)
 }
 
 // metricPattern is an expectation.

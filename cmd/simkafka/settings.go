@@ -137,10 +137,18 @@ func (o *override) topics(s *scenarios.Spec, bad bool) error {
 		return nil
 	}
 	s.ApplyTopicDefaults()
-	if _, err := scenarios.Load(s.Name, []byte(s.YAML()), nil); err != nil {
-		return usage("--set %s: %w", o.text, err)
+	_, err := scenarios.Load(s.Name, []byte(s.YAML()), nil)
+	var found *scenarios.Diagnostics
+	if !errors.As(err, &found) {
+		return err
 	}
-	return nil
+	var why []string // without their places, which are not those of the user's file
+	for _, d := range found.List {
+		if !d.Warning {
+			why = append(why, d.Message)
+		}
+	}
+	return usage("--set %s: %s", o.text, strings.Join(why, "; "))
 }
 
 // wrong reports a value that a setting does not take, under the name that was given.
