@@ -27,7 +27,7 @@ func WriteShrunk(w io.Writer, s *shrink.Shrunk, story *explain.Story, replay str
 			b.WriteString("# " + l + "\n")
 		}
 	}
-	say(fmt.Sprintf("%s fails at %s: %s.", s.Target, moment(s.Target.At), s.Target.What))
+	say(fmt.Sprintf("%s fails at %s: %s.", s.Target, moment(s.Target.At), shortMembers(s.Target.What)))
 	if story != nil && len(story.Chain) > 0 {
 		b.WriteString("#\n# What happens:\n#\n")
 		for i := range story.Chain {
@@ -52,7 +52,7 @@ func sizeText(z shrink.Size) string {
 func WriteShrinking(w io.Writer, s *shrink.Shrunk, file, replay string, style Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  seed %d\n", style.bad("SHRUNK"), s.Spec.Name, s.Seed)
-	for i, l := range Wrap(fmt.Sprintf("%s at %s: %s", s.Target, moment(s.Target.At), s.Target.What), style.width()-12) {
+	for i, l := range Wrap(fmt.Sprintf("%s at %s: %s", s.Target, moment(s.Target.At), shortMembers(s.Target.What)), style.width()-12) {
 		b.WriteString(either(i == 0, "  fails     ", "            ") + l + "\n")
 	}
 	b.WriteString("\n")

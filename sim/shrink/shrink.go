@@ -252,6 +252,9 @@ func reload(spec *scenarios.Spec) (*scenarios.Spec, error) {
 	for i := range out.Events {
 		out.Events[i].Line = 0
 	}
+	if out.Cluster.Endpoints == 1 { // the default, which need not be said
+		out.Cluster.Endpoints = 0
+	}
 	out.File, out.Warnings = "", nil
 	return out, nil
 }
