@@ -61,6 +61,7 @@ var keyDocs = map[string]string{
 	"group":                "the consumer group that assigns the partitions (group.id)",
 	"processing":           "how long a member's application takes for a record (0)",
 	"commit":               "when a member's application commits",
+	"on_stop":              "what a member does when its process is told to stop",
 	"end_offsets":          "how often the application asks for the partitions' end offsets",
 	"revoke":               "how long the application's callback takes when partitions are taken away",
 	"state":                "the state of the group that the fact tells",
