@@ -47,6 +47,9 @@ func (s *Suite) converged(open []string) {
 		if why == "" {
 			why = s.g.withheld(o, p)
 		}
+		if why == "" {
+			why = s.g.ofGroup(o)
+		}
 		if why != "" {
 			f.suspend(p, o+": "+why)
 			continue
@@ -132,6 +135,22 @@ func (g *ghost) withheld(line string, p *partition) string {
 		if strings.HasSuffix(line, " has 0 owners in group "+x.id) && l != nil && l.state == event.GroupStable && l.generation == x.cameBack &&
 			slices.Contains(x.abandoned, p.tp) {
 			return "a static member was to hand it over, and came back as another process without a rebalance"
+		}
+	}
+	return ""
+}
+
+// ofGroup says why the group that a line mentions may not come to rest.
+func (g *ghost) ofGroup(line string) string {
+	if g.groups == nil {
+		return ""
+	}
+	words := strings.Fields(line)
+	for _, x := range g.groups.list {
+		for i := range words {
+			if words[i] == "group" && i+1 < len(words) && words[i+1] == x.id {
+				return g.cannotAppend(x)
+			}
 		}
 	}
 	return ""

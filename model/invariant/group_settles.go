@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/simkafka/simkafka/model/event"
@@ -54,6 +55,12 @@ func (c *settles) strike(e *event.Event) {
 		return
 	}
 	client := c.g.groups.byActor[e.Actor]
+	switch e.Kind {
+	case event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed:
+		if _, broker := kafka.ParseBrokerHost(e.Actor); !broker && client == nil {
+			return // a producer, or who reads everything in the end
+		}
+	}
 	for i, x := range c.g.groups.list {
 		c.since(i)
 		if others := e.Kind == event.CoordinatorLoaded && x.index >= 0 && x.index != e.TP.Partition; !others && (client == nil || client.of == x) {
@@ -118,6 +125,12 @@ func (c *settles) observe(e *event.Event) {
 	c.checked++
 	i := slices.Index(c.g.groups.list, x)
 	since, bound := c.since(i), c.g.setup.Settles(x.setup)
+	if why := c.g.cannotAppend(x); why != "" {
+		if e.Time > since+bound {
+			c.suspend(c.g.offsetsPartition(x.index), why)
+		}
+		return
+	}
 	if e.Time > since+bound {
 		c.violateGroup(x, kafka.TopicPartition{}, "it rebalances at %s, %s after the last thing that happened to it; the bound is %s", e.Time, e.Time-since, bound)
 	}
@@ -125,6 +138,25 @@ func (c *settles) observe(e *event.Event) {
 	if e.Kind == event.GroupChanged {
 		c.rest[i].Rebalances++
 	}
+}
+
+// cannotAppend says that a group's coordinator persists nothing: too few of the replicas of
+// its partition of __consumer_offsets run.
+func (g *ghost) cannotAppend(x *group) string {
+	p := g.offsetsPartition(x.index)
+	if p == nil || len(p.assignment) == 0 {
+		return ""
+	}
+	running := 0
+	for _, id := range p.assignment {
+		if !g.node(id).down {
+			running++
+		}
+	}
+	if running >= p.minISR() {
+		return ""
+	}
+	return fmt.Sprintf("%d of the replicas of the group's partition of __consumer_offsets run, and min.insync.replicas is %d", running, p.topic.MinISR)
 }
 
 // Rests tells how each group came to rest at the end of the run, if it had to.
@@ -151,6 +183,10 @@ func (c *settles) finish(bool) {
 			continue
 		}
 		c.checked++
+		if why := c.g.cannotAppend(x); why != "" {
+			c.suspend(c.g.offsetsPartition(x.index), why)
+			continue
+		}
 		l, since := x.newest(), c.since(i)
 		if bound := c.g.setup.Settles(x.setup); l != nil && c.g.now > since+bound && l.state != event.GroupStable && l.state != event.GroupEmpty {
 			c.violateGroup(x, kafka.TopicPartition{}, "at the end, %s, it is %s; the last thing happened to it at %s, and the bound is %s", c.g.now, l.state, since, bound)
