@@ -46,6 +46,9 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 	if l == nil || taker.node != l.node {
 		return "two coordinators served the group"
 	}
+	if slices.ContainsFunc(x.lives, func(other *life) bool { return other != l && other.node == c.node }) {
+		return "the owner before is a member at a coordinator that was replaced and serves on (LD-10)"
+	}
 	if taker.reset {
 		return "the new owner lost its membership in its callback, and loses the partition at its next join"
 	}
