@@ -36,6 +36,7 @@ var Table = []Kind{
 	{"clock_offset", "C1", "the wall clock is wrong by a constant while it lasts", "{at: 10s, for: 20s, clock_offset: {node: broker-1, by: 5m}}"},
 	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
 	{"create_partitions", "O2", "an administrator gives a topic more partitions: so many in all", "{at: 10s, create_partitions: {topic: orders, partitions: 6}}"},
+	{"delete_topic", "O2", "an administrator deletes a topic", "{at: 10s, delete_topic: orders}"},
 }
 
 // Words are the scenario words of all faults, in the order of the table.

@@ -23,3 +23,19 @@ func (f CreatePartitions) Selectors() []Selector { return nil }
 func (f CreatePartitions) Start(t Target, c Context) (string, func(Target), error) {
 	return t.CreatePartitions(f.Topic, f.Partitions), nil, nil
 }
+
+// DeleteTopic is an administrator who deletes a topic (simulation O2, groups 6.6).
+type DeleteTopic struct{ Topic string }
+
+// Word implements Fault.
+func (f DeleteTopic) Word() string { return "delete_topic" }
+
+func (f DeleteTopic) String() string { return "delete_topic: " + f.Topic }
+
+// Selectors implements Fault.
+func (f DeleteTopic) Selectors() []Selector { return nil }
+
+// Start implements Fault.
+func (f DeleteTopic) Start(t Target, c Context) (string, func(Target), error) {
+	return t.DeleteTopic(f.Topic), nil, nil
+}

@@ -41,7 +41,9 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	event.TopicCreated: func(e *event.Event) string {
 		return fmt.Sprintf("topic %s is created, %s", e.TP.Topic, plural(int64(e.Count), "partition"))
 	},
-	event.AssignmentChanged: func(e *event.Event) string { return "replicas " + nodes(e.Replicas) },
+	event.TopicDeletionAsked: func(e *event.Event) string { return "topic " + e.TP.Topic + " is to be deleted" },
+	event.TopicDeleted:       func(e *event.Event) string { return "topic " + e.TP.Topic + " is deleted" },
+	event.AssignmentChanged:  func(e *event.Event) string { return "replicas " + nodes(e.Replicas) },
 	event.PartitionChanged: func(e *event.Event) string {
 		text := fmt.Sprintf("leader %s, epoch %d, ISR %s", broker(e.Leader), e.LeaderEpoch, nodes(e.ISR))
 		return flagged(text, e.Flag, ", recovering")
@@ -243,7 +245,7 @@ const offsetsTopic = "__consumer_offsets"
 
 // subject is the partition of a fact; "" where it concerns none.
 func subject(e *event.Event) string {
-	if e.TP.Topic == "" || e.Kind == event.TopicCreated || e.Group != "" && e.TP.Topic == offsetsTopic {
+	if e.TP.Topic == "" || e.Kind == event.TopicCreated || e.Kind == event.TopicDeletionAsked || e.Kind == event.TopicDeleted || e.Group != "" && e.TP.Topic == offsetsTopic {
 		return ""
 	}
 	return e.TP.String()

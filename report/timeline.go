@@ -158,6 +158,8 @@ var weights = [event.NumKinds]int{
 	event.PartitionRevoked:   2,
 	event.PartitionLost:      1,
 	event.TopicCreated:       maxWeight,
+	event.TopicDeletionAsked: 2,
+	event.TopicDeleted:       1,
 }
 
 const maxWeight = 3

@@ -94,6 +94,8 @@ var eventFields = [event.NumKinds][]field{
 	event.BrokerUnregistered: {fNode, fBEpoch},
 	event.SessionExpired:     {fText},
 	event.TopicCreated:       {fTopic, fCount},
+	event.TopicDeletionAsked: {fTopic},
+	event.TopicDeleted:       {fTopic},
 	event.AssignmentChanged:  {fTP, fReplicas},
 	event.PartitionChanged:   {fTP, fLeader, fEpoch, fPEpoch, fCEpoch, fISR, fNode, mark("recovering", "")},
 	event.LeaderElected:      {fTP, fLeader, fEpoch, fISR, fText, mark("unclean", "")},

@@ -93,6 +93,8 @@ func (e *entry) fault(word string, n *yaml.Node) {
 		e.p.Fault = f
 	case "create_partitions":
 		e.createPartitions(n)
+	case "delete_topic":
+		e.deleteTopic(n)
 	default:
 		panic("scenarios: fault " + word + " is in the table but cannot be read")
 	}

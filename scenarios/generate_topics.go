@@ -20,6 +20,20 @@ func (w *world) topicEvents() {
 			w.increase(i, may[w.int("topic", 0, int64(len(may)-1))])
 		}
 	}
+	w.deletion()
+}
+
+// deletion has a topic deleted that is not the first, which faults are aimed at.
+func (w *world) deletion() {
+	if len(w.spec.Topics) < 2 || !w.swarm("topic-deletion") {
+		return
+	}
+	w.path = "topics/deletion/"
+	w.youngMetadata()
+	var p faults.Planned
+	p.Trigger.At = w.millis("at", 4*kafka.Second, generatedHeal-kafka.Second)
+	p.Fault = faults.DeleteTopic{Topic: w.spec.Topics[1].Name}
+	w.spec.Events = append(w.spec.Events, p)
 }
 
 // topicsThatMayGrow are those to which no static member subscribes. A static member that
@@ -46,6 +60,9 @@ func (w *world) youngMetadata() {
 	const key = "metadata.max.age.ms"
 	for i := range w.spec.Consumers {
 		c := &w.spec.Consumers[i]
+		if slices.ContainsFunc(c.Config, func(s Setting) bool { return s.Key == key }) {
+			continue
+		}
 		c.Config = append(c.Config, Setting{Key: key, Value: fmt.Sprint(w.int(fmt.Sprintf("consumer-age/%d", i), 500, 20_000))})
 	}
 	for i := range w.spec.Producers {

@@ -19,6 +19,13 @@ func (e *entry) createPartitions(n *yaml.Node) {
 	e.p.Fault = f
 }
 
+func (e *entry) deleteTopic(n *yaml.Node) {
+	f := faults.DeleteTopic{}
+	e.l.text("delete_topic", &f.Topic)(n)
+	e.l.later = append(e.l.later, func() { e.l.topicNamed(n, f.Topic) })
+	e.p.Fault = f
+}
+
 // MostPartitions is how many partitions t may have at most: some are added by events.
 func (s *Spec) MostPartitions(t *Topic) int32 {
 	most := t.Partitions

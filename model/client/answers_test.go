@@ -82,6 +82,13 @@ func respond(req kmsg.Request, reply func(tp kafka.TopicPartition) partReply) km
 			rt.Topic, rt.ErrorCode = t.Topic, int16(reply(tp(t.Topic, -1)).err)
 			r.Topics = append(r.Topics, rt)
 		}
+	case *kmsg.DeleteTopicsRequest:
+		r := resp.(*kmsg.DeleteTopicsResponse)
+		for _, name := range q.TopicNames {
+			rt := kmsg.NewDeleteTopicsResponseTopic()
+			rt.Topic, rt.ErrorCode = &name, int16(reply(tp(name, -1)).err)
+			r.Topics = append(r.Topics, rt)
+		}
 	case *kmsg.CreatePartitionsRequest:
 		r := resp.(*kmsg.CreatePartitionsResponse)
 		for _, t := range q.Topics {

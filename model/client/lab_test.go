@@ -364,6 +364,8 @@ func describe(req kmsg.Request) string {
 		for _, t := range r.Topics {
 			fmt.Fprintf(&b, " %s:%dx%d", t.Topic, t.NumPartitions, t.ReplicationFactor)
 		}
+	case *kmsg.DeleteTopicsRequest:
+		fmt.Fprintf(&b, "DeleteTopics %v", r.TopicNames)
 	case *kmsg.CreatePartitionsRequest:
 		fmt.Fprintf(&b, "CreatePartitions")
 		for _, t := range r.Topics {

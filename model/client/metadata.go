@@ -31,7 +31,25 @@ type topicInfo struct {
 	name       string
 	id         kafka.TopicID
 	err        kafka.ErrorCode // of the last response
-	partitions []leaderInfo    // by partition; empty until the topic is seen
+	partitions []leaderInfo    // by partition; empty while the topic is not known
+	// seen are the epochs of partitions that were known; they outlive a time in which the
+	// topic is unknown (Metadata.lastSeenLeaderEpochs).
+	seen []kafka.LeaderEpoch
+}
+
+// vanish forgets the partitions: the last response says that there are none.
+func (t *topicInfo) vanish(out *step.Effects) {
+	for p := range t.partitions {
+		out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: int32(p)},
+			Leader: kafka.NoNode, LeaderEpoch: kafka.NoLeaderEpoch})
+	}
+	for len(t.seen) < len(t.partitions) {
+		t.seen = append(t.seen, kafka.NoLeaderEpoch)
+	}
+	for i, p := range t.partitions {
+		t.seen[i] = p.epoch
+	}
+	t.partitions = t.partitions[:0]
 }
 
 // leaderInfo is the leader of a partition as last learned. The epoch never goes
@@ -116,6 +134,7 @@ func (m *metadata) update(out *step.Effects, r *kmsg.MetadataResponse) (again bo
 		}
 		t.err = kafka.ErrorCode(rt.ErrorCode)
 		if t.err != kafka.None {
+			t.vanish(out)
 			again = again || t.err.RefreshesMetadata()
 			continue
 		}
@@ -137,7 +156,11 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 	recreated := !t.id.IsZero() && !kafka.TopicID(rt.TopicID).IsZero() && t.id != rt.TopicID
 	t.id = rt.TopicID
 	for len(t.partitions) < len(rt.Partitions) {
-		t.partitions = append(t.partitions, leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch})
+		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}
+		if n := len(t.partitions); n < len(t.seen) {
+			known.epoch = t.seen[n]
+		}
+		t.partitions = append(t.partitions, known)
 	}
 	for i := range rt.Partitions {
 		p := &rt.Partitions[i]

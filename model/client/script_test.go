@@ -50,6 +50,8 @@ func (s *script) play(d *datadriven.TestData) {
 			Topics: []NewTopic{{Name: "orders", Partitions: 2, Replication: 3}, {Name: "audit", Partitions: 1, Replication: 1}}}))
 	case "partitions":
 		s.lab = newLab(s.t, NewTopicCommand(TopicCommandConfig{Bootstrap: []step.Addr{addrOf(1)}, MetadataVersion: 12, Topic: "orders", Partitions: int32(a.int("to", 6))}))
+	case "deletion":
+		s.lab = newLab(s.t, NewTopicCommand(TopicCommandConfig{Bootstrap: []step.Addr{addrOf(1)}, MetadataVersion: 12, Topic: "orders"}))
 	case "controller":
 		s.lab.cluster.controller = int32(a.int("is", -1))
 	case "topic":

@@ -22,12 +22,15 @@ const (
 // the tool wrote to ZooKeeper).
 const createPartitionsVersion = 1
 
+// deleteTopicsVersion is spoken by every release that tells errors apart (since 2.1).
+const deleteTopicsVersion = 3
+
 // TopicCommandConfig makes a TopicCommand. Durations of zero take Kafka's defaults.
 type TopicCommandConfig struct {
 	Bootstrap       []step.Addr
 	MetadataVersion int16
 	Topic           string
-	// Partitions is how many the topic shall have.
+	// Partitions is how many the topic shall have; with 0 it is deleted.
 	Partitions     int32
 	RequestTimeout kafka.Nanos // request.timeout.ms
 	APITimeout     kafka.Nanos // default.api.timeout.ms
@@ -143,6 +146,12 @@ func (c *TopicCommand) ask(in *step.Input, out *step.Effects) kafka.Nanos {
 }
 
 func (c *TopicCommand) request() kmsg.Request {
+	if c.cfg.Partitions == 0 {
+		r := kmsg.NewPtrDeleteTopicsRequest()
+		r.Version, r.TopicNames = deleteTopicsVersion, []string{c.cfg.Topic}
+		r.TimeoutMillis = int32(c.cfg.RequestTimeout / kafka.Millisecond)
+		return r
+	}
 	r := kmsg.NewPtrCreatePartitionsRequest()
 	r.Version = createPartitionsVersion
 	r.TimeoutMillis = int32(c.cfg.RequestTimeout / kafka.Millisecond)
@@ -169,6 +178,9 @@ func (c *TopicCommand) answered(in *step.Input, done *netclient.Completion) {
 
 // verdict is what an answer says of the topic; ok is false if there is none.
 func (c *TopicCommand) verdict(resp step.Message) (code kafka.ErrorCode, message string, ok bool) {
+	if d, ok := resp.(*kmsg.DeleteTopicsResponse); ok && len(d.Topics) > 0 {
+		return kafka.ErrorCode(d.Topics[0].ErrorCode), "", true
+	}
 	r, ok := resp.(*kmsg.CreatePartitionsResponse)
 	if !ok {
 		return 0, "", false

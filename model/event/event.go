@@ -39,7 +39,12 @@ const (
 	BrokerUnregistered // Node, BrokerEpoch: it is gone (noted by ZooKeeper)
 	SessionExpired     // Text: the session's owner (noted by ZooKeeper)
 	TopicCreated       // TP.Topic, Count = partitions, TopicID (noted by ZooKeeper at the commit of the znode)
-	AssignmentChanged  // TP, Replicas (noted by ZooKeeper)
+	// TopicDeletionAsked and TopicDeleted: the controller is asked to delete TP.Topic; its
+	// znode is gone, which is when a topic of that name may be created again (noted by
+	// ZooKeeper).
+	TopicDeletionAsked
+	TopicDeleted
+	AssignmentChanged // TP, Replicas (noted by ZooKeeper)
 	// PartitionChanged: the authoritative state of TP was committed (noted by
 	// ZooKeeper when the state znode is written): Leader, LeaderEpoch, ISR,
 	// PartitionEpoch, ControllerEpoch (inside the znode), Node = the writing

@@ -20,6 +20,8 @@ var names = [NumKinds]string{
 	BrokerUnregistered: "broker-unregistered",
 	SessionExpired:     "session-expired",
 	TopicCreated:       "topic-created",
+	TopicDeletionAsked: "topic-deletion-asked",
+	TopicDeleted:       "topic-deleted",
 	AssignmentChanged:  "assignment-changed",
 	PartitionChanged:   "partition-changed",
 	LeaderElected:      "leader-elected",

@@ -59,6 +59,8 @@ type change struct {
 
 	groups groupChange // events about groups: see ghost_groups.go
 
+	topicChanged bool // MetadataSeen: a member learns of partitions that were added or are gone
+
 	sender *sender // events of a producer
 	owner  kafka.NodeID
 	last   kafka.Offset // RecordAcked: last offset acknowledged before
@@ -69,6 +71,9 @@ type change struct {
 type topic struct {
 	Topic
 	count int32 // of partitions; 0 before it was created
+	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
+	// of that name is created.
+	doomed bool
 	// grown are the counts that it had before partitions were added, ascending.
 	grown   []int32
 	addedAt kafka.Nanos
@@ -175,6 +180,11 @@ func (g *ghost) observe(e *event.Event) {
 	case event.TopicCreated:
 		g.partition(e.TP)
 		g.topicCreated(e.TP.Topic, e.Count)
+	case event.TopicDeletionAsked:
+		g.partition(e.TP).topic.doomed = true
+		g.disturb()
+	case event.TopicDeleted:
+		g.topicDeleted(g.partition(e.TP).topic)
 	case event.AssignmentChanged:
 		g.ch.p = g.partition(e.TP)
 		g.ch.p.assignment = e.Replicas
@@ -220,24 +230,30 @@ func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
 			clear(t.parts)
-			t.count, t.grown = count, nil
+			t.count, t.grown, t.doomed = count, nil, false
 		}
 	}
 	g.disturb()
 }
 
-// partitionSeen: a member that learns of an added partition may have its group rebalance,
-// as long after the topic grew as its metadata may be old.
+// partitionSeen: a member that learns of an added partition, or that its topic is deleted,
+// may have its group rebalance, as long after that as its metadata may be old.
 func (g *ghost) partitionSeen(e *event.Event) {
 	if g.groups == nil {
 		return
 	}
 	c := g.groups.byActor[e.Actor]
-	if c == nil || e.TP.Partition < g.begunWith(e.TP.Topic) || slices.Contains(c.added, e.TP) {
+	switch {
+	case c == nil:
 		return
+	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
+		c.added = slices.DeleteFunc(c.added, func(tp kafka.TopicPartition) bool { return tp == e.TP })
+	case e.TP.Partition < g.begunWith(e.TP.Topic) || slices.Contains(c.added, e.TP):
+		return
+	default:
+		c.added = append(c.added, e.TP)
 	}
-	c.added = append(c.added, e.TP)
-	c.of.disturbed = e.Time
+	c.of.disturbed, g.ch.topicChanged = e.Time, true
 }
 
 // begunWith is how many partitions a topic was created with.
@@ -258,6 +274,23 @@ func (g *ghost) disturb() {
 	for _, x := range g.groups.list {
 		x.disturbed = g.now
 	}
+}
+
+// topicDeleted forgets a topic's partitions.
+func (g *ghost) topicDeleted(t *topic) {
+	clear(t.parts)
+	t.count, t.grown, t.doomed = 0, nil, true
+	g.disturb()
+}
+
+// doomedTopic reports whether a topic is deleted, or is to be.
+func (g *ghost) doomedTopic(name string) bool {
+	for _, t := range g.topics {
+		if t.Name == name {
+			return t.doomed
+		}
+	}
+	return false
 }
 
 // topicGrows follows a partition that is assigned: added ones are more than there were.

@@ -12,6 +12,10 @@ import (
 // violateGroup tells a story of a group; tp is the zero value if no partition is
 // concerned.
 func (f *findings) violateGroup(x *group, tp kafka.TopicPartition, format string, args ...any) {
+	if tp.Topic != "" && f.g.doomedTopic(tp.Topic) {
+		f.suspend(f.g.partition(tp), deletedText)
+		return
+	}
 	f.violated++
 	if f.violated > perRun || x.reports[f.id] >= perPartition {
 		return

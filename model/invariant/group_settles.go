@@ -17,10 +17,11 @@ func groupSettles() rule {
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
-				"gone (the group waits for their sessions)",
+				"gone (the group waits for their sessions); a topic that members read is deleted: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
+				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
-			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged},
+			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen},
 		build: func(f *findings) checker { return &settles{findings: f} },
 	}
 }
@@ -31,6 +32,14 @@ type settles struct {
 	*findings
 	struck []kafka.Nanos // by the number of the group
 	rest   []Rest        // likewise
+}
+
+const doomedSubscription = "a topic that its members subscribe to is deleted"
+
+// readsDoomed: a member subscribes to a topic that is deleted, or is to be.
+func (g *ghost) readsDoomed(x *group) bool {
+	l := x.newest()
+	return l != nil && slices.ContainsFunc(l.wanted(), g.doomedTopic)
 }
 
 // Rest is how a group came to rest after it was last struck.
@@ -115,7 +124,9 @@ func (s *Setup) Settles(g *Group) (x kafka.Nanos) {
 
 func (c *settles) observe(e *event.Event) {
 	if e.Kind != event.GroupChanged && e.Kind != event.PartitionAssigned {
-		c.strike(e)
+		if e.Kind != event.MetadataSeen || c.g.ch.topicChanged {
+			c.strike(e)
+		}
 		return
 	}
 	x := c.g.ch.groups.of
@@ -123,6 +134,10 @@ func (c *settles) observe(e *event.Event) {
 		return
 	}
 	c.checked++
+	if c.g.readsDoomed(x) {
+		c.suspend(nil, doomedSubscription)
+		return
+	}
 	i := slices.Index(c.g.groups.list, x)
 	since, bound := c.since(i), c.g.setup.Settles(x.setup)
 	if why := c.g.cannotAppend(x); why != "" {
@@ -179,7 +194,7 @@ func (c *settles) finish(bool) {
 		return
 	}
 	for i, x := range c.g.groups.list {
-		if x.setup == nil {
+		if x.setup == nil || c.g.readsDoomed(x) {
 			continue
 		}
 		c.checked++

@@ -111,6 +111,9 @@ func (s *Suite) PromiseOrder(producer int32) { s.g.inOrder = append(s.g.inOrder,
 // Observe takes one noted fact; e is only lent. Facts come in the order in which
 // they were noted.
 func (s *Suite) Observe(e *event.Event) {
+	if e.Kind == event.TopicDeleted {
+		s.loss.deleted(s, e.TP.Topic)
+	}
 	s.g.observe(e)
 	s.compacted(e)
 	for _, c := range s.byKind[e.Kind] {
@@ -228,6 +231,10 @@ func (f *findings) full(p *partition) bool {
 
 // violate tells a story; p is nil if no partition is concerned.
 func (f *findings) violate(p *partition, format string, args ...any) {
+	if p != nil && p.topic.doomed {
+		f.suspend(p, deletedText)
+		return
+	}
 	if p != nil && p.compacted && p.keys == nil && comparesContents(f.name) {
 		f.suspend(p, compactedText)
 		return

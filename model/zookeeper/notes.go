@@ -20,6 +20,8 @@ func (s *Server) note(out *step.Effects, ses *session, changes []change) {
 			noteState(out, ses, c, tp)
 		} else if topic, ok := ParseTopicPath(c.path); ok {
 			noteTopic(out, c, topic)
+		} else if topic, ok := ParseDeleteTopicPath(c.path); ok && c.kind == Created {
+			out.Note(event.Event{Kind: event.TopicDeletionAsked, TP: kafka.TopicPartition{Topic: topic}})
 		} else if c.path == ControllerEpochPath {
 			s.noteControllerEpoch(out, c)
 		}
@@ -51,6 +53,7 @@ func noteState(out *step.Effects, ses *session, c *change, tp kafka.TopicPartiti
 
 func noteTopic(out *step.Effects, c *change, topic string) {
 	if c.kind == Deleted {
+		out.Note(event.Event{Kind: event.TopicDeleted, TP: kafka.TopicPartition{Topic: topic}})
 		return
 	}
 	now, err := DecodeTopic(c.node.data)

@@ -68,6 +68,12 @@ func StatePath(tp kafka.TopicPartition) string { return PartitionPath(tp) + "/st
 // DeleteTopicPath asks for a topic's deletion.
 func DeleteTopicPath(topic string) string { return DeleteTopicsPath + "/" + topic }
 
+// ParseDeleteTopicPath reads what DeleteTopicPath writes.
+func ParseDeleteTopicPath(path string) (topic string, ok bool) {
+	topic, ok = strings.CutPrefix(path, DeleteTopicsPath+"/")
+	return topic, ok && topic != ""
+}
+
 // TopicConfigPath holds a topic's overrides.
 func TopicConfigPath(topic string) string { return ConfigTopicsPath + "/" + topic }
 

@@ -115,6 +115,9 @@ func (c *Cluster) verify() []string {
 func (c *Cluster) verifierConfig() client.VerifierConfig {
 	cfg := client.VerifierConfig{Consumer: c.toolConsumer(), Bootstrap: c.bootstrap()}
 	for _, t := range c.spec.Topics {
+		if c.view.isGone(t.Name) {
+			continue
+		}
 		cfg.Assignment.Topics = append(cfg.Assignment.Topics, t.Name)
 	}
 	return cfg

@@ -18,6 +18,7 @@ func (c *Cluster) open(limit int) []string {
 	o := opens{limit: limit}
 	c.openBrokers(&o)
 	c.openCommands(&o)
+	c.openDeletions(&o)
 	c.openPartitions(&o)
 	for _, p := range c.producers {
 		if o.full() {
@@ -80,6 +81,9 @@ func (c *Cluster) openPartitions(o *opens) {
 		})
 	}
 	for i := range c.spec.Topics {
+		if c.view.isGone(c.spec.Topics[i].Name) {
+			continue
+		}
 		for n := range max(c.spec.Topics[i].Partitions, c.partitionsOf(c.spec.Topics[i].Name)) {
 			tp := kafka.TopicPartition{Topic: c.spec.Topics[i].Name, Partition: n}
 			c.openPartition(o, tp, leaders[tp])
@@ -173,6 +177,9 @@ func (c *Cluster) openGroup(o *opens, id string) {
 	}
 	for i := range c.spec.Topics {
 		t := &c.spec.Topics[i]
+		if c.view.isGone(t.Name) {
+			continue
+		}
 		for p := range max(t.Partitions, c.partitionsOf(t.Name)) {
 			if n := owners[kafka.TopicPartition{Topic: t.Name, Partition: p}]; n != 1 && slices.Contains(topics, t.Name) {
 				o.add("%s-%d has %d owners in group %s", t.Name, p, n, id)

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/simkafka/simkafka/model/broker"
 	"github.com/simkafka/simkafka/model/client"
 	"github.com/simkafka/simkafka/sim/kernel"
 )
@@ -19,6 +21,26 @@ type topicCommand struct {
 func (c *Cluster) CreatePartitions(topic string, partitions int32) string {
 	return c.command(fmt.Sprintf("create_partitions of %s to %d", topic, partitions),
 		client.TopicCommandConfig{Topic: topic, Partitions: partitions})
+}
+
+// DeleteTopic implements faults.Target.
+func (c *Cluster) DeleteTopic(topic string) string {
+	return c.command("delete_topic of "+topic, client.TopicCommandConfig{Topic: topic})
+}
+
+// openDeletions lists the topics that are to be deleted and are still there, if no broker is
+// missing: for its replicas they wait.
+func (c *Cluster) openDeletions(o *opens) {
+	if slices.ContainsFunc(c.brokers, func(b *brokerHost) bool {
+		return c.k.State(b.id) != kernel.Running || b.process.State() != broker.Running
+	}) {
+		return
+	}
+	for i := range c.spec.Topics {
+		if name := c.spec.Topics[i].Name; slices.Contains(c.view.doomed, name) {
+			o.add("topic %s is to be deleted and is still there", name)
+		}
+	}
 }
 
 // command starts a process; its name goes by how many there were before.

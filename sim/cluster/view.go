@@ -17,6 +17,8 @@ type authority struct {
 	epoch      kafka.ControllerEpoch
 	ends       map[string]string // why a process ended last, by actor
 	leaders    map[string]string // the leaders' member ids, by group
+	// doomed are the topics whose deletion was asked for, gone those that are deleted.
+	doomed, gone []string
 }
 
 type partitionView struct {
@@ -37,6 +39,12 @@ func (a *authority) observe(e *event.Event) {
 			a.leaders = make(map[string]string)
 		}
 		a.leaders[e.Group] = e.Member
+	case event.TopicDeletionAsked:
+		a.doomed = append(a.doomed, e.TP.Topic)
+	case event.TopicDeleted:
+		a.gone = append(a.gone, e.TP.Topic)
+		a.order = slices.DeleteFunc(a.order, func(tp kafka.TopicPartition) bool { return tp.Topic == e.TP.Topic })
+		a.doomed = slices.DeleteFunc(a.doomed, func(name string) bool { return name == e.TP.Topic })
 	case event.NodeCrashed, event.NodeStopped:
 		a.ended(e.Actor, e.Text)
 	case event.ControllerElected:
@@ -60,6 +68,11 @@ func (a *authority) coordinator(id string) kafka.NodeID {
 	return a.at(kafka.TopicPartition{Topic: group.OffsetsTopic, Partition: group.PartitionFor(id, count)}).leader
 }
 
+// isGone: the topic is deleted, or is to be.
+func (a *authority) isGone(topic string) bool {
+	return slices.Contains(a.gone, topic) || slices.Contains(a.doomed, topic)
+}
+
 func (a *authority) ended(actor, why string) {
 	if a.ends == nil {
 		a.ends = make(map[string]string)
@@ -68,6 +81,9 @@ func (a *authority) ended(actor, why string) {
 }
 
 func (a *authority) at(tp kafka.TopicPartition) *partitionView {
+	if slices.Contains(a.gone, tp.Topic) {
+		return &partitionView{leader: kafka.NoNode}
+	}
 	if p := a.parts[tp]; p != nil {
 		return p
 	}

@@ -149,6 +149,9 @@ func (p *owned) turned(owners int, at kafka.Nanos) {
 }
 
 func (p *owned) close(at kafka.Nanos) {
+	if p.closed {
+		return
+	}
 	p.turned(p.owners, at)
 	p.closed = true
 }

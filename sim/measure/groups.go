@@ -270,6 +270,17 @@ func (g *groups) close(at kafka.Nanos) {
 	}
 }
 
+// doomed ends the measured time of a topic that is to be deleted.
+func (g *groups) doomed(topic string, at kafka.Nanos) {
+	for _, x := range g.list {
+		for _, p := range x.parts {
+			if p.out.TP.Topic == topic {
+				p.close(at)
+			}
+		}
+	}
+}
+
 // result is in order of ids, clients and partitions.
 func (g *groups) result() []outcome.Group {
 	var out []outcome.Group

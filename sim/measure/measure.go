@@ -73,6 +73,13 @@ func (c *Collector) Observe(e *event.Event) {
 		c.parts.offsets(e)
 	case event.AssignmentChanged:
 		c.parts.assigned(e)
+	case event.TopicDeletionAsked:
+		c.parts.doomed(e.TP.Topic, e.Time)
+		c.groups.doomed(e.TP.Topic, e.Time)
+		c.wholeness(e.Time)
+		c.keep(e)
+	case event.TopicDeleted:
+		c.keep(e)
 	case event.PartitionChanged:
 		c.parts.changed(e)
 		c.wholeness(e.Time)

@@ -108,7 +108,7 @@ func (p *partitions) booted(id kafka.NodeID, at kafka.Nanos) {
 // stuck reports whether records of some partition wait for longer than an outage.
 func (p *partitions) stuck(at kafka.Nanos) bool {
 	for _, x := range p.list {
-		if x.since >= 0 && at-max(x.since, x.lastAck) > outcome.OutageThreshold {
+		if x.since >= 0 && !x.ended && at-max(x.since, x.lastAck) > outcome.OutageThreshold {
 			return true
 		}
 	}
@@ -140,6 +140,9 @@ func charge(total *kafka.Nanos, since kafka.Nanos, on bool, at kafka.Nanos) kafk
 }
 
 func (p *partitions) judge(x *partition) {
+	if x.ended {
+		return
+	}
 	fit := x.out.Leader != kafka.NoNode && x.installed >= x.out.LeaderEpoch && len(x.out.ISR) == len(x.out.Replicas)
 	if fit != x.fit {
 		x.fit = fit
@@ -185,19 +188,39 @@ func (x *partition) outage(from, to kafka.Nanos) {
 	x.out.Unavailable += to - from
 }
 
+// doomed ends the measured time of a topic that is to be deleted.
+func (p *partitions) doomed(topic string, at kafka.Nanos) {
+	for _, x := range p.list {
+		if x.out.TP.Topic == topic && !x.ended {
+			x.close(at)
+			x.since = -1
+			if !x.fit {
+				x.fit = true // nobody waits for it
+				p.unfit--
+			}
+		}
+	}
+}
+
 // close closes what is open; nothing is charged afterwards.
 func (p *partitions) close(at kafka.Nanos) {
 	for _, x := range p.list {
-		if from := max(x.since, x.lastAck); x.since >= 0 && at-from > outcome.OutageThreshold {
-			x.outage(from, at)
+		if !x.ended {
+			x.close(at)
 		}
-		if x.leaderless >= 0 && at > x.leaderless {
-			x.vacant = append(x.vacant, outcome.Interval{From: x.leaderless, To: at})
-		}
-		x.leaderless = charge(&x.out.Leaderless, x.leaderless, false, at)
-		x.underISR = charge(&x.out.UnderReplicated, x.underISR, false, at)
-		x.ended = true
 	}
+}
+
+func (x *partition) close(at kafka.Nanos) {
+	if from := max(x.since, x.lastAck); x.since >= 0 && at-from > outcome.OutageThreshold {
+		x.outage(from, at)
+	}
+	if x.leaderless >= 0 && at > x.leaderless {
+		x.vacant = append(x.vacant, outcome.Interval{From: x.leaderless, To: at})
+	}
+	x.leaderless = charge(&x.out.Leaderless, x.leaderless, false, at)
+	x.underISR = charge(&x.out.UnderReplicated, x.underISR, false, at)
+	x.ended = true
 }
 
 // offsets keeps each replica's end and high watermark.

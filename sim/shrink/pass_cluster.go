@@ -28,8 +28,13 @@ func dropTopic(c *scenarios.Spec, name string) {
 		c.Consumers[i].Topics = slices.DeleteFunc(c.Consumers[i].Topics, func(t string) bool { return t == name })
 	}
 	c.Events = slices.DeleteFunc(c.Events, func(p faults.Planned) bool {
-		f, ok := p.Fault.(faults.CreatePartitions)
-		return ok && f.Topic == name
+		switch f := p.Fault.(type) {
+		case faults.CreatePartitions:
+			return f.Topic == name
+		case faults.DeleteTopic:
+			return f.Topic == name
+		}
+		return false
 	})
 	c.Consumers = slices.DeleteFunc(c.Consumers, func(x scenarios.Consumer) bool { return len(x.Topics) == 0 })
 }
