@@ -49,10 +49,12 @@ func (c *epochCache) observe(e *event.Event) {
 // loaded: an entry is on the medium before the first batch of its epoch is in the log, and
 // goes only with it (E-1, E-3). A power loss may bring back what was cut, without its
 // epochs; and where records are deleted the epochs of what goes are gone before anybody
-// notes that it went, so that only partitions are judged that keep everything.
+// notes that it went, so that only partitions are judged that keep everything. A replica
+// that copies a compacted log gets its first batch, and with it its first entry, behind the
+// log's start.
 func (c *epochCache) loaded(e *event.Event) {
 	l, p := &c.g.ch.load, c.g.ch.p
-	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.deletes() || l.stop == powerLost && l.cut <= 0 {
+	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.compacted || p.deletes() || l.stop == powerLost && l.cut <= 0 {
 		return
 	}
 	c.violate(p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
