@@ -71,14 +71,19 @@ func meet(x, y position) position {
 }
 
 // overBlank goes on from at, up to which x and y are the same, over bytes of one of them
-// that nobody noted: they count as equal.
+// that nobody noted: they count as equal. Where those of one end, others of the other one
+// may go on.
 func overBlank(x, y position, at kafka.Offset) kafka.Offset {
-	for _, z := range [...]position{x, y} {
-		if at < z.end {
-			if h := z.holding(at); h.blank {
-				return min(h.end, x.end, y.end)
-			}
+	end := min(x.end, y.end)
+	for at < end {
+		h := x.holding(at)
+		if !h.blank {
+			h = y.holding(at)
 		}
+		if !h.blank || h.end <= at {
+			break
+		}
+		at = min(h.end, end)
 	}
 	return at
 }
