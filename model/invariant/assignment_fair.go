@@ -154,7 +154,7 @@ func assignmentSticks() rule {
 			Name:  "assignment-sticks",
 			Rules: "groups VI-24",
 			Words: "sticky and cooperative-sticky leave as many partitions where they are claimed as equal numbers allow, if all members subscribe to the same topics; else no two " +
-				"members swap partitions of a topic.",
+				"members swap partitions of a topic, and nothing moves if everything is claimed and no move would make two members more equal.",
 			When:   "at each generation that becomes stable with one of the two",
 			Broken: "racks (not in these runs); what a member does not claim, because it is new or has lost its generation, is nobody's",
 		},
@@ -177,6 +177,7 @@ func (c *sticks) observe(e *event.Event) {
 		return
 	}
 	c.swaps(x, l, owner, e)
+	c.repeats(x, l, owner, e)
 }
 
 // claimed is ST-1: who rightly claims a partition; a partition that several claim in
@@ -244,6 +245,46 @@ func (c *sticks) swaps(x *group, l *life, owner map[kafka.TopicPartition]*member
 			}
 		}
 	}
+}
+
+// repeats: an assignor that is asked again about what it has assigned changes nothing. What
+// is claimed is such an assignment if nothing is free and ST-6 holds of it.
+func (c *sticks) repeats(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
+	claims := make([][]kafka.TopicPartition, len(l.members))
+	whole := 0
+	for i, m := range l.members {
+		list, _ := m.sub.claims(e.Detail)
+		for _, tp := range list {
+			if owner[tp] == m && m.sub.wants(tp.Topic) && tp.Partition < c.g.partitionsOf(tp.Topic) {
+				claims[i] = append(claims[i], tp)
+			}
+		}
+		whole += len(claims[i])
+	}
+	if whole != l.all() || whole != c.g.mostAssignable(l) || improvable(l, claims) {
+		return
+	}
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if o := owner[tp]; o != nil && o != m {
+				c.violateGroup(x, tp, "%s, generation %d: %s moves from %s to %s, though all is claimed and no move makes two members more equal", e.Detail, e.Generation, tp, o.id, m.id)
+				return
+			}
+		}
+	}
+}
+
+// improvable: a member has two partitions or more beyond another that subscribes to one of
+// their topics (ST-6). parts is by member.
+func improvable(l *life, parts [][]kafka.TopicPartition) bool {
+	for i := range l.members {
+		for k, b := range l.members {
+			if len(parts[i]) >= len(parts[k])+2 && slices.ContainsFunc(parts[i], func(tp kafka.TopicPartition) bool { return b.sub.wants(tp.Topic) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func cooperativeGrantsFree() rule {

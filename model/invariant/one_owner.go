@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
 func oneOwner() rule {
@@ -46,8 +47,8 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 	if l == nil || taker.node != l.node {
 		return "two coordinators served the group"
 	}
-	if slices.ContainsFunc(x.lives, func(other *life) bool { return other != l && other.node == c.node }) {
-		return "the owner before is a member at a coordinator that was replaced and serves on (LD-10)"
+	if c.node != kafka.NoNode && c.node != l.node { // whose generations may have the same numbers
+		return "the owner before takes a broker for the coordinator that was replaced (LD-10)"
 	}
 	if taker.reset {
 		return "the new owner lost its membership in its callback, and loses the partition at its next join"

@@ -43,6 +43,7 @@ func newScript(t testing.TB, setup string) *script {
 		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0))}
 	if l.has("group") {
 		checks.Groups = []Group{setupGroup}
+		checks.Topics = append(checks.Topics, Topic{Name: offsetsTopic, MinISR: 2, Compact: &Compaction{}})
 		if l.has("max-size") {
 			checks.GroupMaxSize = map[kafka.NodeID]int{1: int(l.number("max-size", 0))}
 		}
