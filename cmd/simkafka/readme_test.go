@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,7 +25,8 @@ import (
 //	<!-- generated: WHAT --> … <!-- end -->
 //
 // WHAT is a word of generators (readme_tables_test.go), or "output: ARGS" for what
-// simkafka prints, or "output A-B: ARGS" for lines A to B of it.
+// simkafka prints, or "output (BEGIN): ARGS" for the paragraphs of it from the line
+// BEGIN to the next heading, "output (to BEGIN): ARGS" for what comes before that line.
 
 var updateReadme = flag.Bool("update-readme", false, "write the generated parts of README.md anew")
 
@@ -235,7 +237,7 @@ func TestFaultExamplesAreEvents(t *testing.T) {
 var generated = regexp.MustCompile(`(?ms)^<!-- generated: ([^\n]*) -->\n.*?^<!-- end -->$`)
 
 var (
-	outputMark = regexp.MustCompile(`^output(?: (\d+)-(\d+))?: (.*)$`)
+	outputMark = regexp.MustCompile(`^output(?: \((to )?([^)]*)\))?: (.*)$`)
 	link       = regexp.MustCompile(`\]\(([^)]*)\)`)
 )
 
@@ -291,16 +293,29 @@ func generate(t *testing.T, what string) string {
 	}
 	_, stdout, stderr := simkafka(strings.Fields(m[3]))
 	lines := strings.Split(strings.TrimRight(stderr+stdout, "\n"), "\n")
-	if m[1] != "" {
-		from, _ := strconv.Atoi(m[1])
-		to, _ := strconv.Atoi(m[2])
-		if to > len(lines) || from < 1 || from > to {
-			t.Errorf("%s prints %d lines", what, len(lines))
+	if m[2] != "" {
+		from := slices.Index(lines, m[2])
+		if from < 0 {
+			t.Errorf("%s: there is no line %q", what, m[2])
 			return ""
 		}
-		lines = lines[from-1 : to]
+		if m[1] != "" {
+			lines = lines[:from]
+		} else {
+			lines = section(lines[from:])
+		}
 	}
-	return "```text\n" + strings.Join(lines, "\n") + "\n```"
+	return "```text\n" + strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n```"
+}
+
+// section ends before the next line that is neither empty nor indented.
+func section(lines []string) []string {
+	for i, l := range lines[1:] {
+		if l != "" && l[0] != ' ' {
+			return lines[:i+1]
+		}
+	}
+	return lines
 }
 
 // A link inside README leads to a heading or a file of the repository.
