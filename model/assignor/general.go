@@ -34,7 +34,7 @@ func (g *general) run() {
 	if !g.moved {
 		g.balance(fresh)
 	}
-	var all []int32
+	all := make([]int32, 0, g.partitions())
 	for _, t := range g.topicOrder {
 		for p := g.first[t]; p < g.first[t+1]; p++ {
 			all = append(all, p)
@@ -105,7 +105,10 @@ func (g *general) assign(fresh []int32) {
 }
 
 func (g *general) compareLoad(a, b int32) int {
-	return cmp.Or(int(g.size[a]-g.size[b]), int(a-b))
+	if d := g.size[a] - g.size[b]; d != 0 {
+		return int(d)
+	}
+	return int(a - b)
 }
 
 // sink puts the heap's first element, whose load has grown, where it belongs.

@@ -2,6 +2,7 @@ package assignor
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -33,12 +34,11 @@ type class struct {
 }
 
 func newGroup(topics []Topic, members []Member) *group {
-	g := &group{members: byID(members), class: make([]int32, len(members))}
+	g := &group{members: byID(members), class: make([]int32, len(members)), classes: make([]class, 0, min(len(members), 16))}
 	g.classify()
-	g.choose(topics)
-	for i := range g.classes {
-		g.resolve(&g.classes[i])
-	}
+	g.name(topics)
+	g.resolve()
+	g.choose()
 	g.subscribe()
 	return g
 }
@@ -70,38 +70,77 @@ func asSet(names []string) []string {
 	return slices.Compact(s)
 }
 
-// choose keeps the topics that somebody subscribes to, and numbers their partitions.
-func (g *group) choose(topics []Topic) {
-	wanted := make(map[string]bool)
-	for i := range g.classes {
-		for _, name := range g.classes[i].names {
-			wanted[name] = true
-		}
-	}
+// name sorts and indexes the topics, also those that nobody subscribes to.
+func (g *group) name(topics []Topic) {
+	g.topics = make([]Topic, 0, len(topics))
 	for i := range topics {
-		if wanted[topics[i].Name] && topics[i].Partitions > 0 {
+		if topics[i].Partitions > 0 {
 			g.topics = append(g.topics, topics[i])
 		}
 	}
-	slices.SortFunc(g.topics, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
-	g.first = make([]int32, len(g.topics)+1)
+	before := func(a, b Topic) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(g.topics, before) {
+		slices.SortFunc(g.topics, before)
+	}
 	g.index = make(map[string]int32, len(g.topics))
 	for t := range g.topics {
 		g.index[g.topics[t].Name] = int32(t)
+	}
+}
+
+// resolve finds each class's topics.
+func (g *group) resolve() {
+	names, words := 0, (len(g.topics)+63)/64
+	for i := range g.classes {
+		names += len(g.classes[i].names)
+	}
+	all, sets := make([]int32, names), make([]uint64, words*len(g.classes))
+	for i := range g.classes {
+		c := &g.classes[i]
+		n := len(c.names)
+		c.topics, all = all[:0:n], all[n:]
+		c.wants, sets = sets[:words:words], sets[words:]
+		for _, name := range c.names {
+			if t, exists := g.index[name]; exists && c.wants[t/64]&(1<<(t%64)) == 0 {
+				c.wants[t/64] |= 1 << (t % 64)
+				c.topics = append(c.topics, t)
+			}
+		}
+		slices.Sort(c.topics)
+	}
+}
+
+// choose keeps the topics that somebody subscribes to, and numbers their partitions.
+func (g *group) choose() {
+	wanted := make([]uint64, (len(g.topics)+63)/64)
+	for i := range g.classes {
+		for w, set := range g.classes[i].wants {
+			wanted[w] |= set
+		}
+	}
+	n := 0
+	for _, set := range wanted {
+		n += bits.OnesCount64(set)
+	}
+	if n < len(g.topics) {
+		g.restrict(func(t int) bool { return wanted[t/64]&(1<<(t%64)) != 0 })
+	}
+	g.first = make([]int32, len(g.topics)+1)
+	for t := range g.topics {
 		g.first[t+1] = g.first[t] + g.topics[t].Partitions
 	}
 }
 
-func (g *group) resolve(c *class) {
-	c.topics = make([]int32, 0, len(c.names))
-	c.wants = make([]uint64, (len(g.topics)+63)/64)
-	for _, name := range c.names {
-		if t, exists := g.index[name]; exists && c.wants[t/64]&(1<<(t%64)) == 0 {
-			c.wants[t/64] |= 1 << (t % 64)
-			c.topics = append(c.topics, t)
+// restrict drops the other topics and begins anew with those that are left.
+func (g *group) restrict(wanted func(t int) bool) {
+	kept := make([]Topic, 0, len(g.topics))
+	for t := range g.topics {
+		if wanted(t) {
+			kept = append(kept, g.topics[t])
 		}
 	}
-	slices.Sort(c.topics)
+	g.name(kept)
+	g.resolve()
 }
 
 // subscribe lists the subscribers of each topic.

@@ -13,7 +13,7 @@ type movements struct {
 type route struct{ topic, from, to int32 }
 
 func newMovements(partitions int32) movements {
-	return movements{from: nobody(partitions), routes: make(map[route][]int32)}
+	return movements{from: nobody(partitions)}
 }
 
 // origin is the first owner of a partition that owner has now.
@@ -44,6 +44,9 @@ func (m *movements) record(p, topic, from, to int32) {
 	}
 	if first != to {
 		m.from[p] = first
+		if m.routes == nil {
+			m.routes = make(map[route][]int32)
+		}
 		r := route{topic, first, to}
 		m.routes[r] = append(m.routes[r], p)
 	}

@@ -73,6 +73,9 @@ func (c *claimant) claim(topic string, partition int32) {
 		return
 	}
 	if !t.uniform || t.trusting {
+		if t.claims == nil {
+			t.claims = make([]claim, 0, t.partitions())
+		}
 		t.claims = append(t.claims, claim{p, c.member, c.generation})
 	}
 	switch {
