@@ -23,7 +23,8 @@ func convergesAfterHeal() rule {
 				"an ISR change was committed, but its answer was lost with the controller's ZooKeeper connection; " +
 				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
 				"or because a checkpoint file that its lying disk had synced is not whole after a power loss; " +
-				"a partition that a cooperative static member was to hand over has no owner, because the member's process ended first and came back without a rebalance",
+				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
+				"its process had ended, or its poll interval",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -45,7 +46,7 @@ func (s *Suite) converged(open []string) {
 			why = s.g.cannotStart(o, p)
 		}
 		if why == "" {
-			why = s.g.withheld(o, p)
+			why = s.g.handedToNobody(o, p)
 		}
 		if why == "" {
 			why = s.g.ofGroup(o)
@@ -118,26 +119,6 @@ func (g *ghost) unanswered(p *partition) string {
 		return ""
 	}
 	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)
-}
-
-// withheld says that a partition has no owner in a group, since a static member was to hand it
-// over: in the first round of a cooperative rebalance it was assigned to nobody, and only a
-// member that revokes something begins a second one (ConsumerCoordinator.onJoinComplete). The
-// member's process ended before; the new one owned nothing to revoke, and a static member that
-// comes back to a stable group with the same vote begins no rebalance either
-// (GroupCoordinator.updateStaticMemberAndRebalance). Who comes or goes next mends it.
-func (g *ghost) withheld(line string, p *partition) string {
-	if g.groups == nil || p == nil {
-		return ""
-	}
-	for _, x := range g.groups.list {
-		l := x.newest()
-		if strings.HasSuffix(line, " has 0 owners in group "+x.id) && l != nil && l.state == event.GroupStable && l.generation == x.cameBack &&
-			slices.Contains(x.abandoned, p.tp) {
-			return "a static member was to hand it over, and came back as another process without a rebalance"
-		}
-	}
-	return ""
 }
 
 // ofGroup says why the group that a line mentions may not come to rest.

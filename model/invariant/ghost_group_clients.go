@@ -189,7 +189,6 @@ func (c *groupClient) own(x *clientPart, e *event.Event) {
 		x.owned = true
 		c.of.owners[x.tp] = append(c.of.owners[x.tp], x)
 	}
-	c.of.abandoned = slices.DeleteFunc(c.of.abandoned, func(tp kafka.TopicPartition) bool { return tp == x.tp })
 	x.since, x.generation, x.revoking = e.Time, e.Generation, false
 	x.position, x.before, x.jump, x.fetched = kafka.NoOffset, kafka.NoOffset, jump{}, kafka.NoOffset
 }
@@ -214,9 +213,6 @@ func (x *clientPart) jumped(e *event.Event) {
 // carried out.
 func (c *groupClient) ended(at kafka.Nanos) {
 	for _, x := range c.parts {
-		if x.owned && c.cooperative {
-			c.of.abandoned = append(c.of.abandoned, x.tp)
-		}
 		c.disown(x)
 		x.position, x.before = kafka.NoOffset, kafka.NoOffset
 		x.given = -1 // a static member that comes back may be given it in the same generation

@@ -57,12 +57,7 @@ type group struct {
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
-	// abandoned are partitions that a cooperative member owned when its process ended, and that
-	// nobody owns since; cameBack is the generation in which a static member last came back
-	// without a rebalance, -1 = none.
-	abandoned []kafka.TopicPartition
-	cameBack  int32
-	reports   [maxInvariants]uint8
+	reports        [maxInvariants]uint8
 }
 
 // saved is a persisted generation: VI-8.
@@ -76,6 +71,7 @@ type savedMember struct {
 	id, instance string
 	crc          uint32
 	size         int32
+	handsOver    []kafka.TopicPartition // see life.handsOver
 }
 
 // life is one coordinator of a group, from its load or first fact to its end.
@@ -154,7 +150,7 @@ func (g *ghost) group(id string) *group {
 		return x
 	}
 	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{},
-		emptied: g.now, began: g.now, cameBack: -1}
+		emptied: g.now, began: g.now}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
 			x.setup = &g.setup.Groups[i]
@@ -251,9 +247,6 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.of.changed(c.life, e)
 	case event.MemberJoined:
 		c.life.enter(e)
-		if c.life.rejoined == e.Member {
-			c.of.cameBack = c.life.generation
-		}
 		c.of.changedMembers(e)
 	case event.MemberRemoved:
 		if e.Text == event.GoneReplaced {
@@ -339,7 +332,7 @@ const movesText = "its partition moves to another broker"
 func (x *group) save(l *life) {
 	s := &saved{generation: l.generation, offset: l.record}
 	for _, m := range l.members {
-		s.members = append(s.members, savedMember{m.id, m.instance, m.given.crc, m.given.size})
+		s.members = append(s.members, savedMember{m.id, m.instance, m.given.crc, m.given.size, l.handsOver(m)})
 	}
 	x.saved = s
 }
