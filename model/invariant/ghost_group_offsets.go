@@ -16,6 +16,7 @@ type committed struct {
 	offset kafka.Offset
 	at     int64
 	index  int32
+	batch  *commitBatch // that it was published in
 	// since is from when on there is always some value, accepted and published are those
 	// of the newest commit.
 	since, accepted, published kafka.Nanos
@@ -28,6 +29,15 @@ type committed struct {
 	// values are the last ones, newest at count-1.
 	values [keptValues]pastValue
 	count  int
+}
+
+// commitBatch is a batch of committed offsets. A load names what it reads by the batch's
+// first record that is there: a cleaner may have taken those before
+// (GroupMetadataManager.doLoadGroupsAndOffsets).
+type commitBatch struct{ first, records int64 }
+
+func (b *commitBatch) holds(at int64) bool {
+	return b != nil && b.first <= at && at < b.first+b.records
 }
 
 // pastValue is one that was published.
@@ -70,11 +80,16 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 			c.by, c.number = part.client, sent.number
 		}
 		c.accepted = e.Created
+		if x.batch == nil || x.batch.first != e.First {
+			x.batch = &commitBatch{first: e.First}
+		}
+		x.batch.records++
+		c.batch = x.batch
 	case event.OffsetLoaded:
 		if g.deposed(e) {
 			return
 		}
-		if c.known && e.First == c.at {
+		if c.known && (e.First == c.at || c.batch.holds(c.at) && c.batch.holds(e.First) && e.Offset == c.offset) {
 			c.life = l
 			return
 		}

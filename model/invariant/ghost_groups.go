@@ -50,6 +50,7 @@ type group struct {
 	// coms are the committed offsets, also those that were removed.
 	coms   []*committed
 	comsBy map[kafka.TopicPartition]*committed
+	batch  *commitBatch // the last one that was published
 	// owners are the clients' parts that own a partition.
 	owners map[kafka.TopicPartition][]*clientPart
 	// replaced are the ids of static members that a later one took the place of.
