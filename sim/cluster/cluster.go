@@ -80,6 +80,7 @@ type Cluster struct {
 
 	scratch *record.Scratch // of the codecs, for all processes and the invariants
 	view    authority
+	failing []string // brokers that had lost a log directory when the cluster was healed
 	plan    *plan
 	suite   *invariant.Suite
 	collect *measure.Collector

@@ -109,3 +109,12 @@ func TestTriggersLookAtStates(t *testing.T) {
 		t.Errorf("%s %q %q %v", r.Verdict, r.Why, r.Warnings, r.Faults)
 	}
 }
+
+// A broker whose disk stood still when a write to it failed ends only when the heal lets the
+// disk go on. The heal starts what is down, so it starts that one, too.
+func TestABrokerThatEndsBecauseOfAFaultAfterTheHealIsStarted(t *testing.T) {
+	r := runEvent(t, "{at: 6s, disk_full: broker-1}\n  - {at: 6s, for: 30s, stall_disk: broker-1}")
+	if r.Verdict != outcome.Pass || len(r.Warnings) > 0 {
+		t.Errorf("%s\n%s\n%s", r.Verdict, strings.Join(r.Why, "\n"), strings.Join(r.Warnings, "\n"))
+	}
+}

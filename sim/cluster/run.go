@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/model/client"
 	"github.com/simkafka/simkafka/model/event"
@@ -36,7 +37,17 @@ func (c *Cluster) heal() {
 		c.Resume(h.name)
 		c.Restart(h.name)
 	}
+	c.failing = slices.Clone(c.view.failing)
 	c.k.Note(event.Event{Kind: event.Healed})
+}
+
+// startLate starts brokers that end after the heal by a disk that failed before: they
+// waited for it so long.
+func (c *Cluster) startLate() {
+	c.failing = slices.DeleteFunc(c.failing, func(name string) bool {
+		_, up := c.running(name)
+		return !up && c.Restart(name)
+	})
 }
 
 func (c *Cluster) allHosts() []*host {
@@ -77,6 +88,7 @@ const settleStep = 250 * kafka.Millisecond
 func (c *Cluster) settle() (bool, []string) {
 	end := c.spec.Duration + c.spec.SettleBound()
 	for {
+		c.startLate()
 		open := c.open(1)
 		if len(open) == 0 {
 			return true, nil

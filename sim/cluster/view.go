@@ -17,6 +17,7 @@ type authority struct {
 	epoch      kafka.ControllerEpoch
 	ends       map[string]string // why a process ended last, by actor
 	leaders    map[string]string // the leaders' member ids, by group
+	failing    []string          // the running brokers that lost a log directory
 	// doomed are the topics whose deletion was asked for, gone those that are deleted.
 	doomed, gone []string
 }
@@ -45,7 +46,10 @@ func (a *authority) observe(e *event.Event) {
 		a.gone = append(a.gone, e.TP.Topic)
 		a.order = slices.DeleteFunc(a.order, func(tp kafka.TopicPartition) bool { return tp.Topic == e.TP.Topic })
 		a.doomed = slices.DeleteFunc(a.doomed, func(name string) bool { return name == e.TP.Topic })
+	case event.DirectoryOffline:
+		a.failing = append(a.failing, e.Actor)
 	case event.NodeCrashed, event.NodeStopped:
+		a.failing = slices.DeleteFunc(a.failing, func(name string) bool { return name == e.Actor })
 		a.ended(e.Actor, e.Text)
 	case event.ControllerElected:
 		if e.ControllerEpoch >= a.epoch {
