@@ -15,7 +15,7 @@ type rounds struct {
 	count  int
 	follow bool        // the rebalance under way was begun by members that give up or take
 	formed kafka.Nanos // when the members of the last generation had joined
-	missed int32       // the generation of which a member was not told its assignment
+	missed int32       // the last generation of which a member was not told its assignment
 	topics int         // that the leader knew
 }
 
@@ -31,7 +31,7 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 	case event.GroupPreparingRebalance:
 		r.follow = l.state == event.GroupStable && (e.Text == metadataText || e.Text == leaderText)
 	case event.GroupCompletingRebalance:
-		if r.missed != l.generation { // else its partitions are given up a rebalance later
+		if !l.missedBy(r.missed) { // else its partitions are given up a rebalance later
 			r.count++
 		}
 		if !r.follow || x.disturbed > r.formed { // also one whose SyncGroup got no answer
@@ -52,6 +52,12 @@ func (r *rounds) answered(e *event.Event) {
 	if e.Err == kafka.RebalanceInProgress {
 		r.missed = e.Generation
 	}
+}
+
+// missedBy: somebody missed the last generation: a member was not told its assignment in
+// the generation told, or did not join it and stayed, which static members may (groups 2.5).
+func (l *life) missedBy(told int32) bool {
+	return told == l.generation || slices.ContainsFunc(l.members, func(m *member) bool { return m.joined != l.generation })
 }
 
 // topics counts those that are assigned to somebody.
