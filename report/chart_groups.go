@@ -156,9 +156,15 @@ func (m memberRows) Plot(c draw.Canvas, p *plot.Plot) {
 			m.bar(c, partitionSet(o.Partitions), at(o.From), at(o.To), mid, high)
 		}
 		for _, a := range row.Away {
+			if seconds(a.From) >= m.end {
+				continue
+			}
 			box(c, grey, at(a.From), mid, max(at(a.To), at(a.From)+0.5), high)
 		}
 		for _, ph := range row.Phases {
+			if seconds(ph.From) >= m.end {
+				continue
+			}
 			box(c, phaseColor(ph.Name), at(ph.From), low, max(at(ph.To), at(ph.From)+1), mid-0.5)
 		}
 		c.StrokeLine2(outline, c.Min.X, low, c.Max.X, low)

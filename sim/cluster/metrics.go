@@ -37,6 +37,8 @@ const nothingMeasured = -1
 func readable(d kafka.Nanos) string {
 	unit, name := kafka.Microsecond, "us"
 	switch {
+	case d == 0:
+		return "0s"
 	case d >= kafka.Second:
 		unit, name = kafka.Second, "s"
 	case d >= kafka.Millisecond:

@@ -48,6 +48,7 @@ func TestExpectationsSayWhatTheyMeasured(t *testing.T) {
 		{scenarios.Metric{Name: "produce.latency.p99", From: kafka.Second}, "2.000ms in the 500ms from 1.000s, the worst"},
 		{scenarios.Metric{Name: "produce.latency.p99", Arg: "after"}, "7.000ms over the whole phase"},
 		{scenarios.Metric{Name: "unavailable", Arg: "t/*"}, "0.002us of t-1"},
+		{scenarios.Metric{Name: "unavailable", Arg: "u/*"}, "0s"},
 		{scenarios.Metric{Name: "records.lost"}, "0"},
 	} {
 		x.m.Op = "<"

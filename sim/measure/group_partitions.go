@@ -17,6 +17,7 @@ type owned struct {
 	last   string      // client that owned it last
 	since  kafka.Nanos // of no owner or of several; -1 = neither
 	closed bool
+	gone   bool // its topic is deleted, or is to be
 
 	start   kafka.Offset // where the group began; -1 = unknown
 	covered []stretch    // offsets that were processed, in order
@@ -250,7 +251,7 @@ func (g *groups) sample(at kafka.Nanos, parts *partitions) {
 		pt := outcome.GroupLagPoint{At: at}
 		for _, p := range x.parts {
 			log := parts.index.Get(p.out.TP)
-			if log == nil || p.start == kafka.NoOffset {
+			if log == nil || p.start == kafka.NoOffset || p.gone {
 				continue
 			}
 			done := p.start

@@ -270,11 +270,12 @@ func (g *groups) close(at kafka.Nanos) {
 	}
 }
 
-// doomed ends the measured time of a topic that is to be deleted.
+// doomed ends the measured time of a topic that is to be deleted. Nobody is behind in it.
 func (g *groups) doomed(topic string, at kafka.Nanos) {
 	for _, x := range g.list {
 		for _, p := range x.parts {
 			if p.out.TP.Topic == topic {
+				p.gone = true
 				p.close(at)
 			}
 		}

@@ -158,3 +158,29 @@ func TestCoveredOffsetsCountAsASetDoes(t *testing.T) {
 		}
 	})
 }
+
+// A topic that is deleted has no records left that a group could be behind in.
+func TestNobodyIsBehindInADeletedTopic(t *testing.T) {
+	lead := []event.Event{
+		{Time: s, Kind: event.PartitionChanged, TP: tp, Leader: 1, ISR: []kafka.NodeID{1}},
+		{Time: s, Kind: event.BecameLeader, Node: 1, TP: tp},
+		{Time: s, Kind: event.HighWatermark, Node: 1, TP: tp, HW: 100},
+	}
+	for _, deleted := range []bool{false, true} {
+		list := append(slices.Clone(lead), groupStory()...)
+		if deleted {
+			list = append(list, event.Event{Time: 24 * s, Kind: event.TopicDeletionAsked, TP: tp})
+		}
+		c := New(Config{Start: 2 * s, End: 30 * s, Series: true})
+		for i := range list {
+			c.Observe(&list[i])
+		}
+		c.Close(30 * s)
+		r := new(outcome.Result)
+		c.Fill(r)
+		points := r.Series.GroupLags[0].Points
+		if last, want := points[len(points)-1], int64(86); deleted && (last.Committed != 0 || last.Unprocessed != 0) || !deleted && last.Committed != want {
+			t.Errorf("deleted %v: %d behind at %s", deleted, last.Committed, last.At)
+		}
+	}
+}
