@@ -154,6 +154,9 @@ func (g *GroupConsumer) committed(in *step.Input, out *step.Effects, a *assigned
 	case x.offset < 0:
 		g.reader.reset(a, "start")
 	default:
+		if g.network.meta.sight(out, a.tp, x.epoch) {
+			g.network.requestUpdate()
+		}
 		a.seek(out, x.offset, x.epoch, committedReason)
 		a.pos.leader = leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch} // to be validated against the present one
 		g.maybeValidate(a)

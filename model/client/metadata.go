@@ -202,6 +202,21 @@ func (m *metadata) hint(out *step.Effects, t *topicInfo, partition int32, l lead
 	m.version++
 }
 
+// sight takes an epoch that is told without its leader, as with a committed offset: if it
+// is newer than the one known, the leader is not known any more, and metadata of older
+// epochs is not taken (Metadata.updateLastSeenEpochIfNewer). It reports whether it was newer.
+func (m *metadata) sight(out *step.Effects, tp kafka.TopicPartition, epoch kafka.LeaderEpoch) bool {
+	t := m.find(tp.Topic, kafka.TopicID{})
+	if t == nil || int(tp.Partition) >= len(t.partitions) {
+		return false
+	}
+	if known := t.partitions[tp.Partition].epoch; known == kafka.NoLeaderEpoch || epoch <= known {
+		return false
+	}
+	m.adopt(out, t, tp.Partition, leaderInfo{kafka.NoNode, epoch}, false)
+	return true
+}
+
 // learnNode takes the address of a node that such a response names.
 func (m *metadata) learnNode(id kafka.NodeID, addr step.Addr) {
 	for i := range m.brokers {

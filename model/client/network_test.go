@@ -96,6 +96,17 @@ func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
 	if topic.partitions[0] != (leaderInfo{3, 7}) {
 		t.Errorf("knows %+v", topic.partitions[0])
 	}
+	// A committed offset tells of epoch 9: what brokers say of older ones is not taken.
+	tp := kafka.TopicPartition{Topic: topic.name}
+	if m.sight(out, tp, 7) || !m.sight(out, tp, 9) {
+		t.Error("only an epoch that is newer is news")
+	}
+	if update(2, 1, 8); topic.partitions[0] != (leaderInfo{kafka.NoNode, 9}) {
+		t.Errorf("knows %+v", topic.partitions[0])
+	}
+	if update(2, 1, 9); topic.partitions[0] != (leaderInfo{1, 9}) {
+		t.Errorf("knows %+v", topic.partitions[0])
+	}
 }
 
 func TestFetchErrorsNameTheNewLeader(t *testing.T) {
