@@ -202,6 +202,7 @@ func drawWorld(c Chooser, m mode) *world {
 		w.faults()
 	}
 	w.topicEvents()
+	w.easeLongPolls()
 	w.spec.Expect.BeyondBudget = m.beyond
 	w.spec.Why = w.why()
 	return w

@@ -21,13 +21,14 @@ func (w *world) groups() {
 	w.setGroups()
 	shared := !w.odd("apart", 30) // all consumers are in one group
 	assignors := w.pick("assignors", w.strategies()...)
+	times := w.pick("times", "any", "any", "any", "any", "any", "long-poll", "long-session")
 	for i := range w.spec.Consumers {
 		c := &w.spec.Consumers[i]
 		w.path = fmt.Sprintf("groups/%d/", i)
 		if c.Group = "g0"; !shared {
 			c.Group = fmt.Sprintf("g%d", i)
 		}
-		w.member(c, assignors)
+		w.member(c, assignors, times)
 	}
 	w.path = ""
 	if w.m.groups {
@@ -38,9 +39,9 @@ func (w *world) groups() {
 // strategies are the values of partition.assignment.strategy that a release has.
 func (w *world) strategies() []string {
 	p, _ := config.ProfileByName(w.spec.Protocol)
-	s := []string{"range", "roundrobin", "sticky"}
+	s := []string{"range", "roundrobin", "sticky", "sticky"}
 	if p.Versions.JoinGroup >= 7 {
-		s = append(s, "range,cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky")
+		s = append(s, "range,cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky")
 	}
 	return s
 }
@@ -66,14 +67,19 @@ func (w *world) setGroups() {
 	if w.odd("small-loads", 30) {
 		set("offsets.load.buffer.size", w.int("load-buffer", 100, 2000))
 	}
+	if !w.m.groups && w.odd("max-size", 15) { // aimedSettings has its own
+		set("group.max.size", w.int("max-size-is", 1, 5))
+	}
 	if w.odd("expiry", 30) {
 		set("offsets.retention.minutes", 1)
 		set("offsets.retention.check.interval.ms", w.int("expiry-check", 1000, 20_000))
 	}
 }
 
-// member draws what one kind of consumers does in its group.
-func (w *world) member(c *Consumer, assignors string) {
+// member draws what one kind of consumers does in its group. times: max.poll.interval.ms and
+// session.timeout.ms are both some seconds, or one is long (5 minutes is Kafka's default of the
+// first), so that what only one of the two ends lasts until the other one would.
+func (w *world) member(c *Consumer, assignors, times string) {
 	c.Count = int(w.int("count", 1, 4))
 	if w.odd("late", 30) {
 		c.Start = w.millis("start", 5*kafka.Second, 25*kafka.Second)
@@ -85,10 +91,17 @@ func (w *world) member(c *Consumer, assignors string) {
 	c.Commit = w.pick("commit", "auto", "auto", "sync", "async", "before")
 	c.Processing = w.millis("processing", 0, 2*kafka.Millisecond)
 	set("partition.assignment.strategy", assignors)
-	set("session.timeout.ms", w.int("session", 1000, 8000))
+	session, poll := w.int("session", 1000, 8000), w.int("poll-interval", 2000, 12_000)
+	switch times {
+	case "long-poll":
+		poll = 300_000
+	case "long-session":
+		session, poll = w.int("long-session", 10_000, 25_000), w.int("short-poll-interval", 2000, 5000)
+	}
+	set("session.timeout.ms", session)
 	set("heartbeat.interval.ms", w.int("heartbeat", 100, 900))
-	set("max.poll.interval.ms", w.int("poll-interval", 2000, 12_000))
-	set("max.poll.records", w.int("poll-records", 1, 500))
+	set("max.poll.interval.ms", poll)
+	set("max.poll.records", w.slowApplication(c, poll))
 	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
 	set("default.api.timeout.ms", w.int("api-timeout", 3000, 10_000))
 	if c.Commit == "async" { // else it commits each record, and brokers that sync each batch never catch up
@@ -106,6 +119,24 @@ func (w *world) member(c *Consumer, assignors string) {
 	if w.odd("stays", 10) {
 		set("internal.leave.group.on.close", false)
 	}
+}
+
+// slowApplication draws an application that takes 5 ms to 50 ms for a record, where one that
+// does alone catches up within a minute, and returns max.poll.records: it polls again within
+// half of max.poll.interval.ms.
+func (w *world) slowApplication(c *Consumer, pollInterval int64) int64 {
+	records := w.int("poll-records", 1, 500)
+	perMil := int64(1)
+	for i := range w.spec.Producers {
+		perMil += w.spec.Producers[i].RatePerMil * int64(w.spec.Producers[i].Count)
+	}
+	most := min(50, 60_000*1000/(perMil*int64(generatedEnd/kafka.Second))) // ms a record
+	if !w.odd("slow-application", 20) || most < 5 {
+		return records
+	}
+	processing := w.int("slow-processing", 5, most)
+	c.Processing = kafka.Nanos(processing) * kafka.Millisecond
+	return min(records, max(1, pollInterval/2/processing))
 }
 
 func (w *world) staticOdds() int64 {
@@ -139,8 +170,12 @@ var groupFaults = []drawnFault{
 		f := faults.Message{Lose: w.odd("lose", 50), Kind: w.pick("message", "any", "request", "response"), Count: int(w.int("messages", 0, 3))}
 		f.API = w.pick("api", "JoinGroup", "SyncGroup", "OffsetCommit", "Heartbeat", "OffsetFetch", "FindCoordinator", "LeaveGroup")
 		f.From, f.To = only(plain(faults.Clients)), only(plain(faults.Brokers))
+		if f.Kind == "response" {
+			f.From, f.To = f.To, f.From
+		}
 		w.lasting(p, f)
 	}},
+	roundFault(0), roundFault(1), roundFault(2), roundFault(3), roundFault(4), roundFault(5), roundFault(6), roundFault(7),
 }
 
 // groupFaults draws faults of groups beside the others.

@@ -99,8 +99,9 @@ var aimedFaults = []aimedFault{
 // aimedGroupFaults draws one to four of them.
 func (w *world) aimedGroupFaults() {
 	var on []*aimedFault
-	for i := range aimedFaults {
-		if f := &aimedFaults[i]; w.odd("aimed/"+fmt.Sprint(i), 40) {
+	all := slices.Concat(aimedFaults, roundFaults)
+	for i := range all {
+		if f := &all[i]; w.odd("aimed/"+fmt.Sprint(i), 40) {
 			on = append(on, f)
 		}
 	}

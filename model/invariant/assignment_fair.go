@@ -170,6 +170,10 @@ func (c *sticks) observe(e *event.Event) {
 	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 {
 		return
 	}
+	if c.g.readsDoomed(x) { // the leader may not see it any more
+		c.suspend(nil, doomedSubscription)
+		return
+	}
 	c.checked++
 	owner := l.claimed(e.Detail)
 	if l.uniform() {
@@ -310,6 +314,10 @@ func (c *grants) observe(e *event.Event) {
 		return
 	}
 	if a, _ := assignor.ByName(e.Detail); !a.Cooperative() {
+		return
+	}
+	if c.g.readsDoomed(x) { // the leader may not see it any more
+		c.suspend(nil, doomedSubscription)
 		return
 	}
 	c.checked++

@@ -19,6 +19,8 @@ type groupClient struct {
 	// partitions while it rebalances.
 	reset, cooperative bool
 	resetAt            kafka.Nanos
+	// joinEnded is when it was in the middle of a rebalance last.
+	joinEnded kafka.Nanos
 	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
 	// carried out later. lostAt is when one was given up last, steadyAt when it last was in
 	// a generation, booted when its process began.
@@ -32,6 +34,11 @@ type groupClient struct {
 	sync     syncAnswer
 	// added are the partitions, of those added to topics, that its metadata had.
 	added []kafka.TopicPartition
+}
+
+// joining: in the middle of a rebalance (rebalanceInProgress).
+func (c *groupClient) joining() bool {
+	return c.state == event.MemberPreparing || c.state == event.MemberCompleting
 }
 
 // syncAnswer is the last assignment that a coordinator sent to a member.
@@ -146,6 +153,9 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		c.joinLost = c.joinLost || c.state == event.MemberPreparing
 	case event.MemberChanged:
+		if c.joining() {
+			c.joinEnded = e.Time
+		}
 		c.state, c.cooperative = e.Detail, e.Index == 1
 		switch {
 		case e.Flag:

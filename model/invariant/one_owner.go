@@ -133,7 +133,8 @@ func (c *callbacks) joins(x *group, client *groupClient, e *event.Event) {
 }
 
 func (c *callbacks) ends(x *group, client *groupClient, part *clientPart, e *event.Event) {
-	joining := client.state == event.MemberPreparing || client.state == event.MemberCompleting
+	// A callback that takes time may be of a rebalance that has failed meanwhile.
+	joining := client.joining() || e.Created > 0 && client.joinEnded >= e.Created
 	switch {
 	case !part.owned:
 		c.violateGroup(x, e.TP, "%s is told at %s that %s is gone; it does not own it", e.Actor, e.Time, e.TP)
