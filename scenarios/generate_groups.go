@@ -21,7 +21,7 @@ func (w *world) groups() {
 	w.setGroups()
 	shared := !w.odd("apart", 30) // all consumers are in one group
 	assignors := w.pick("assignors", w.strategies()...)
-	times := w.pick("times", "any", "any", "any", "any", "any", "long-poll", "long-session")
+	times := w.pick("times", "any", "any", "any", "any", "long-poll", "long-poll", "long-session")
 	for i := range w.spec.Consumers {
 		c := &w.spec.Consumers[i]
 		w.path = fmt.Sprintf("groups/%d/", i)
@@ -92,15 +92,16 @@ func (w *world) member(c *Consumer, assignors, times string) {
 	c.Processing = w.millis("processing", 0, 2*kafka.Millisecond)
 	set("partition.assignment.strategy", assignors)
 	session, poll := w.int("session", 1000, 8000), w.int("poll-interval", 2000, 12_000)
-	switch times {
-	case "long-poll":
-		poll = 300_000
-	case "long-session":
+	if times == "long-session" {
 		session, poll = w.int("long-session", 10_000, 25_000), w.int("short-poll-interval", 2000, 5000)
 	}
 	set("session.timeout.ms", session)
 	set("heartbeat.interval.ms", w.int("heartbeat", 100, 900))
-	set("max.poll.interval.ms", poll)
+	if times == "long-poll" { // unless a fault is drawn that would make it wait so long
+		set("max.poll.interval.ms", longPoll)
+	} else {
+		set("max.poll.interval.ms", poll)
+	}
 	set("max.poll.records", w.slowApplication(c, poll))
 	set("request.timeout.ms", w.pick("timeout", "5000", "2000"))
 	set("default.api.timeout.ms", w.int("api-timeout", 3000, 10_000))

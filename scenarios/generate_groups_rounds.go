@@ -228,20 +228,31 @@ func (w *world) leadReturns(p *faults.Planned, g string) {
 			RestartAfter: w.session + w.millis("back-again", kafka.Second, 6*kafka.Second)})
 }
 
-// easeLongPolls: a JoinGroup whose answer never comes is waited for for max.poll.interval.ms and
-// 5 s. Where that is longer than a world has to settle, JoinGroups are late and not lost, and
-// connections end and do not fall silent.
+// easeLongPolls: who waits for the answer to a JoinGroup does so for max.poll.interval.ms and
+// 5 s more. Where that is longer than a world has to settle, no connection may fall silent,
+// and no topic be deleted: members commit in vain for as long before they rejoin (KAFKA-13310).
 func (w *world) easeLongPolls() {
-	if !slices.ContainsFunc(w.spec.Consumers, func(c Consumer) bool { return c.time("max.poll.interval.ms") > kafka.Minute }) {
+	if !slices.ContainsFunc(w.spec.Events, func(p faults.Planned) bool { return mayFallSilent(p.Fault) }) {
 		return
 	}
-	for i := range w.spec.Events {
-		switch f := w.spec.Events[i].Fault.(type) {
-		case faults.Message:
-			f.Lose = f.Lose && f.API != "JoinGroup"
-			w.spec.Events[i].Fault = f
-		case faults.HalfOpen:
-			w.spec.Events[i].Fault = faults.Reset{A: f.A, B: f.B}
+	for i := range w.spec.Consumers {
+		for k := range w.spec.Consumers[i].Config {
+			if s := &w.spec.Consumers[i].Config[k]; s.Key == "max.poll.interval.ms" && s.Value == longPoll {
+				s.Value = "12000"
+			}
 		}
 	}
+}
+
+// longPoll is Kafka's default of max.poll.interval.ms.
+const longPoll = "300000"
+
+func mayFallSilent(f faults.Fault) bool {
+	switch f := f.(type) {
+	case faults.Kill, faults.Stop, faults.Restart, faults.Pause, faults.Clock, faults.Reset, faults.Link, faults.SlowDisk, faults.Stall, faults.DiskFull, faults.DiskIO, faults.CreatePartitions:
+		return false
+	case faults.Message:
+		return f.Lose && (f.API == "JoinGroup" || f.API == "")
+	}
+	return true
 }
