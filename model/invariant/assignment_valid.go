@@ -17,7 +17,7 @@ func assignmentValid() rule {
 				"first), and each member gets only topics that it subscribes to.",
 			When: "at each generation that becomes stable with one of Kafka's assignors",
 			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic or than added partitions, so that it " +
-				"leaves them out",
+				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors number as many as they count from 0, and the last ones are left out",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &validAssignment{f} },
@@ -80,7 +80,7 @@ func (l *life) wanted() (topics []string) {
 func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicPartition]*member, topic string, e *event.Event) {
 	count, some := c.g.knownTo(l, topic), false
 	if count < c.g.partitionsOf(topic) {
-		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic")
+		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic, or these had no leader yet")
 	}
 	var none []kafka.TopicPartition
 	for n := range count {
@@ -114,9 +114,15 @@ func (g *ghost) partitionsOf(topic string) int32 {
 }
 
 // knownTo is how many partitions the leader of a generation knew of a topic: the least
-// of the counts that the topic has had that is above all that it assigned.
+// of the counts that the topic has had, or that brokers were told of, that is above all
+// that it assigned.
+//
+// Where partitions without a leader yet lie between others, Kafka's assignors share out
+// numbers that no metadata have and leave the last ones out, until these have leaders and
+// the count grows (Cluster.partitionCountForTopic; from 3.5 on, with RangeAssignor's
+// partitions and AbstractStickyAssignor's of a group that owns nothing as exceptions).
 func (g *ghost) knownTo(l *life, topic string) int32 {
-	most := int32(-1)
+	most, known := int32(-1), g.partitionsOf(topic)
 	for _, m := range l.members {
 		for _, tp := range m.given.parts {
 			if tp.Topic == topic {
@@ -128,13 +134,16 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 		if t.Name != topic {
 			continue
 		}
-		for _, n := range t.grown {
-			if most < n {
-				return n
+		for _, counts := range [2][]int32{t.grown, t.told} {
+			for _, n := range counts { // ascending
+				if most < n {
+					known = min(known, n)
+					break
+				}
 			}
 		}
 	}
-	return g.partitionsOf(topic)
+	return known
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to

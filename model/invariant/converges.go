@@ -20,7 +20,7 @@ func convergesAfterHeal() rule {
 			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
 				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +
 				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated; " +
-				"an ISR change was committed, but its answer was lost with the controller's ZooKeeper connection; " +
+				"an ISR change was committed, or a new partition's state created, but its answer was lost with the controller's ZooKeeper connection; " +
 				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
 				"or because a checkpoint file that its lying disk had synced is not whole after a power loss; " +
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
@@ -98,6 +98,9 @@ func (g *ghost) never(p *partition) string {
 	if why := g.unanswered(p); why != "" {
 		return why
 	}
+	if why := g.createdUnheard(p); why != "" {
+		return why
+	}
 	return p.gaveUp()
 }
 
@@ -119,6 +122,22 @@ func (g *ghost) unanswered(p *partition) string {
 		return ""
 	}
 	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)
+}
+
+// createdUnheard says that the controller does not know the state that it created for a new
+// partition: its connection broke between the write and its answer, and the write that it
+// then repeated found the node there (NODEEXISTS).
+//
+// Kafka 2.6 to 3.9 is the same: KafkaZkClient.retryRequestsUntilConnected repeats after
+// CONNECTIONLOSS, and PartitionStateMachine.initializeLeaderAndIsrForPartitions takes any
+// other result than OK for a failure. The partition stays a NewPartition, whose state is
+// created in vain whenever a broker starts, and no broker hears of it; the next controller
+// reads the state.
+func (g *ghost) createdUnheard(p *partition) string {
+	if p.told || g.node(p.auth.writer).refused < p.auth.at {
+		return ""
+	}
+	return "the controller never heard that it had created the partition's state: the write lost its answer and was refused when repeated"
 }
 
 // ofGroup says why the group that a line mentions may not come to rest.

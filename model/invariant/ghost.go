@@ -77,7 +77,11 @@ type topic struct {
 	// grown are the counts that it had before partitions were added, ascending.
 	grown   []int32
 	addedAt kafka.Nanos
-	parts   []*partition // by number
+	// told are the numbers of partitions that brokers were told of, ascending: see
+	// ghost_told.go.
+	told   []int32
+	toldAt kafka.Nanos
+	parts  []*partition // by number
 }
 
 // node is a broker as seen from outside.
@@ -195,6 +199,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.partitionChanged(e)
 	case event.LeaderElected:
 		g.ch.p = g.partition(e.TP)
+		g.tell(g.ch.p)
 	case event.CleaningBegan, event.LogCleaned, event.CleaningFailed:
 		g.ch.p = g.partition(e.TP)
 		g.cleaned(g.ch.p, g.ch.p.replica(e.Node), e)
@@ -230,7 +235,7 @@ func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
 			clear(t.parts)
-			t.count, t.grown, t.doomed = count, nil, false
+			t.count, t.grown, t.told, t.doomed = count, nil, nil, false
 		}
 	}
 	g.disturb()
@@ -279,7 +284,7 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	clear(t.parts)
-	t.count, t.grown, t.doomed = 0, nil, true
+	t.count, t.grown, t.told, t.doomed = 0, nil, nil, true
 	g.disturb()
 }
 
@@ -291,19 +296,6 @@ func (g *ghost) doomedTopic(name string) bool {
 		}
 	}
 	return false
-}
-
-// topicGrows follows a partition that is assigned: added ones are more than there were.
-func (g *ghost) topicGrows(p *partition) {
-	t := p.topic
-	if t.count == 0 || p.tp.Partition < t.count {
-		return
-	}
-	if t.addedAt != g.now {
-		t.grown, t.addedAt = append(t.grown, t.count), g.now
-	}
-	t.count = p.tp.Partition + 1
-	g.disturb()
 }
 
 // process follows a broker's process.
@@ -354,6 +346,7 @@ func (g *ghost) control(e *event.Event) {
 	g.ch.n = n
 	switch e.Kind {
 	case event.ControllerElected:
+		g.controllerReads()
 		g.ch.owner = g.ownerOf(e.ControllerEpoch)
 		if g.ch.owner == kafka.NoNode {
 			g.owners = append(g.owners, owner{e.ControllerEpoch, e.Node})

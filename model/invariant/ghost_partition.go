@@ -33,6 +33,7 @@ type partition struct {
 	topic      *topic
 	assignment []kafka.NodeID
 	auth       authority
+	told       bool // a controller knows its state and tells brokers of it
 	// chosen are the leaders by epoch as committed, took those as brokers took
 	// office; newest last, bounded.
 	chosen, took []office
