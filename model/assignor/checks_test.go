@@ -21,6 +21,7 @@ type outcome struct {
 	members []Member
 	got     []Assignment
 	owner   map[kafka.TopicPartition]string
+	rounds  []*outcome // one for each round, with what was owned before it; nil for one alone
 }
 
 func look(t tester, topics []Topic, members []Member, got []Assignment) *outcome {
@@ -181,8 +182,20 @@ func (o *outcome) optimal() *outcome {
 	return o
 }
 
-// noTwoCycle: no two members exchange partitions of one topic.
+// noTwoCycle: in no round two members exchange partitions of one topic. Over several
+// rounds they may: Kafka's isSticky looks at the movements of one assignment.
 func (o *outcome) noTwoCycle() *outcome {
+	o.t.Helper()
+	for _, r := range o.rounds {
+		r.oneWay()
+	}
+	if o.rounds == nil {
+		o.oneWay()
+	}
+	return o
+}
+
+func (o *outcome) oneWay() {
 	o.t.Helper()
 	moved := map[string]bool{}
 	for _, m := range o.members {
@@ -197,7 +210,6 @@ func (o *outcome) noTwoCycle() *outcome {
 			moved[fmt.Sprint(tp.Topic, " ", m.ID, ">", to)] = true
 		}
 	}
-	return o
 }
 
 // round runs one assignment.
@@ -227,15 +239,20 @@ func converged(t tester, name string, topics []Topic, members []Member, generati
 func convergedWithin(most int, t tester, name string, topics []Topic, members []Member, generation int32) (last *outcome, rounds int, withheld bool) {
 	t.Helper()
 	before := slices.Clone(members)
+	var each []*outcome
 	for again := true; again; {
 		if rounds++; rounds > most {
 			t.Fatalf("no end after %d rounds", most)
 		}
+		now := slices.Clone(members)
 		last = round(t, name, topics, members)
+		one := *last
+		one.members = now
+		each = append(each, &one)
 		again = follow(members, last.got, generation) && name == "cooperative-sticky"
 		withheld = withheld || len(last.missing()) > 0
 	}
-	last.members = before
+	last.members, last.rounds = before, each
 	return last, rounds, withheld
 }
 
