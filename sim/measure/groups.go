@@ -302,7 +302,7 @@ func (x *group) result() outcome.Group {
 		o.Duplicates += p.out.Duplicates
 		o.Skipped += p.out.Skipped
 		for _, gap := range p.out.Unowned {
-			if r := x.lastBefore(gap.To); r != nil {
+			if r := x.lastBefore(gap.To); r != nil && (r.To < 0 || r.To >= gap.From) { // else its owner came back without one
 				r.Unowned = max(r.Unowned, gap.To-gap.From)
 			}
 		}

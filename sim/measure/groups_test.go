@@ -184,3 +184,18 @@ func TestNobodyIsBehindInADeletedTopic(t *testing.T) {
 		}
 	}
 }
+
+// A static member that comes back does without a rebalance: the one long before is not to blame.
+func TestUnownedTimeIsNotThatOfARebalanceBefore(t *testing.T) {
+	g := groupMeasured([]event.Event{
+		groupIs(3*s, 1, event.GroupPreparingRebalance, 0, "a member is new"),
+		groupIs(4*s, 1, event.GroupStable, 1, ""),
+		state("a", 4*s, event.MemberStable), of("a", 4*s, event.PartitionAssigned),
+		{Time: 10 * s, Kind: event.NodeCrashed, Actor: "a"},
+		{Time: 20 * s, Kind: event.NodeBooted, Actor: "a"},
+		of("a", 21*s, event.PartitionAssigned),
+	})
+	if gaps := g.Partitions[0].Unowned; len(gaps) != 1 || g.Rebalances[0].Unowned != 0 {
+		t.Errorf("without an owner %v, of that in the rebalance %s", gaps, g.Rebalances[0].Unowned)
+	}
+}
