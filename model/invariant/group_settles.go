@@ -155,9 +155,12 @@ func (c *settles) observe(e *event.Event) {
 	}
 }
 
-// cannotAppend says that a group's coordinator persists nothing: too few of the replicas of
+// cannotAppend says that a group has no coordinator, or one that persists nothing: too few of the replicas of
 // its partition of __consumer_offsets run.
 func (g *ghost) cannotAppend(x *group) string {
+	if x.index < 0 { // no coordinator ever told of it
+		return g.nobodyServes()
+	}
 	p := g.offsetsPartition(x.index)
 	if p == nil || len(p.assignment) == 0 {
 		return ""
@@ -172,6 +175,16 @@ func (g *ghost) cannotAppend(x *group) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of the replicas of the group's partition of __consumer_offsets run, and min.insync.replicas is %d", running, p.topic.MinISR)
+}
+
+// nobodyServes says why no broker may lead a partition of __consumer_offsets.
+func (g *ghost) nobodyServes() (why string) {
+	g.each(func(p *partition) {
+		if p.tp.Topic == offsetsTopic && p.auth.known && why == "" {
+			why = g.createdUnheard(p)
+		}
+	})
+	return why
 }
 
 // Rests tells how each group came to rest at the end of the run, if it had to.
