@@ -53,14 +53,31 @@ func (l *life) all() (n int) {
 }
 
 // assignable counts the partitions of all subscribed topics of which something is
-// assigned, or withheld: at most those that the leader knows.
-func (g *ghost) assignable(l *life) int {
-	return g.countKnown(l, func(topic string) int32 { return g.knownTo(l, topic) })
+// assigned, or withheld: at most those that the leader knows. It knows nothing of the topics
+// in gone.
+func (g *ghost) assignable(l *life, gone []string) int {
+	return g.countKnown(l, func(topic string) int32 {
+		if slices.Contains(gone, topic) {
+			return 0
+		}
+		return cmp.Or(g.knownTo(l, topic), g.everHad(topic))
+	})
 }
 
 // mostAssignable also counts those that the leader may not know yet, as they were added, or
-// withholds.
-func (g *ghost) mostAssignable(l *life) int { return g.countKnown(l, g.partitionsOf) }
+// withholds, or knows no more, as their topic is deleted.
+func (g *ghost) mostAssignable(l *life) int { return g.countKnown(l, g.everHad) }
+
+// everHad is how many partitions a topic has, or had when it was deleted: a leader with
+// older metadata still assigns them.
+func (g *ghost) everHad(topic string) int32 {
+	for _, t := range g.topics {
+		if t.Name == topic {
+			return cmp.Or(t.count, t.had)
+		}
+	}
+	return 0
+}
 
 func (g *ghost) countKnown(l *life, count func(topic string) int32) (n int) {
 	for _, t := range l.wanted() {
@@ -148,149 +165,6 @@ func (c *fair) stuck(x *group, l *life, e *event.Event) {
 	}
 }
 
-func assignmentSticks() rule {
-	return rule{
-		Info: Info{
-			Name:  "assignment-sticks",
-			Rules: "groups VI-24",
-			Words: "sticky and cooperative-sticky leave as many partitions where they are claimed as equal numbers allow, if all members subscribe to the same topics; else no two " +
-				"members swap partitions of a topic, and nothing moves if everything is claimed and no move would make two members more equal.",
-			When:   "at each generation that becomes stable with one of the two",
-			Broken: "racks (not in these runs); what a member does not claim, because it is new or has lost its generation, is nobody's",
-		},
-		kinds: []event.Kind{event.GroupChanged},
-		build: func(f *findings) checker { return &sticks{f} },
-	}
-}
-
-type sticks struct{ *findings }
-
-func (c *sticks) observe(e *event.Event) {
-	x, l := c.g.ch.groups.of, c.g.toJudge(e)
-	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 {
-		return
-	}
-	if c.g.readsDoomed(x) { // the leader may not see it any more
-		c.suspend(nil, doomedSubscription)
-		return
-	}
-	c.checked++
-	owner := l.claimed(e.Detail)
-	if l.uniform() {
-		c.kept(x, l, owner, e)
-		return
-	}
-	c.swaps(x, l, owner, e)
-	c.repeats(x, l, owner, e)
-}
-
-// claimed is ST-1: who rightly claims a partition; a partition that several claim in
-// their newest generation is nobody's (nil).
-func (l *life) claimed(protocol string) map[kafka.TopicPartition]*member {
-	owner := map[kafka.TopicPartition]*member{}
-	since := map[kafka.TopicPartition]int32{}
-	for _, m := range l.members {
-		list, generation := m.sub.claims(protocol)
-		for _, tp := range list {
-			g, claimed := since[tp]
-			switch {
-			case !claimed || generation > g:
-				owner[tp], since[tp] = m, generation
-			case generation == g && owner[tp] != m:
-				owner[tp] = nil
-			}
-		}
-	}
-	return owner
-}
-
-// kept is ST-4.
-func (c *sticks) kept(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
-	total := c.g.assignable(l)
-	q, extra := total/len(l.members), total%len(l.members)
-	var kept, bound, more int
-	for _, m := range l.members {
-		list, _ := m.sub.claims(e.Detail)
-		n := 0
-		for _, tp := range list {
-			if owner[tp] != m || !m.sub.wants(tp.Topic) || tp.Partition >= c.g.partitionsOf(tp.Topic) {
-				continue
-			}
-			n++
-			if slices.Contains(m.given.parts, tp) {
-				kept++
-			}
-		}
-		bound += min(n, q)
-		if n > q {
-			more++
-		}
-	}
-	if bound += min(extra, more); kept < bound {
-		c.violateGroup(x, kafka.TopicPartition{}, "%s, generation %d: %d partitions stay where they are claimed; %d could", e.Detail, e.Generation, kept, bound)
-	}
-}
-
-// swaps looks for a partition that went from one member to another while another of the
-// same topic went back.
-func (c *sticks) swaps(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
-	type move struct {
-		from, to *member
-		topic    string
-	}
-	moves := map[move]kafka.TopicPartition{}
-	for _, m := range l.members {
-		for _, tp := range m.given.parts {
-			if o := owner[tp]; o != nil && o != m && o.sub.wants(tp.Topic) {
-				if back, found := moves[move{m, o, tp.Topic}]; found {
-					c.violateGroup(x, tp, "%s, generation %d: %s moves from %s to %s, and %s the other way", e.Detail, e.Generation, tp, o.id, m.id, back)
-				}
-				moves[move{o, m, tp.Topic}] = tp
-			}
-		}
-	}
-}
-
-// repeats: an assignor that is asked again about what it has assigned changes nothing. What
-// is claimed is such an assignment if nothing is free and ST-6 holds of it.
-func (c *sticks) repeats(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
-	claims := make([][]kafka.TopicPartition, len(l.members))
-	whole := 0
-	for i, m := range l.members {
-		list, _ := m.sub.claims(e.Detail)
-		for _, tp := range list {
-			if owner[tp] == m && m.sub.wants(tp.Topic) && tp.Partition < c.g.partitionsOf(tp.Topic) {
-				claims[i] = append(claims[i], tp)
-			}
-		}
-		whole += len(claims[i])
-	}
-	if whole != l.all() || whole != c.g.mostAssignable(l) || improvable(l, claims) {
-		return
-	}
-	for _, m := range l.members {
-		for _, tp := range m.given.parts {
-			if o := owner[tp]; o != nil && o != m {
-				c.violateGroup(x, tp, "%s, generation %d: %s moves from %s to %s, though all is claimed and no move makes two members more equal", e.Detail, e.Generation, tp, o.id, m.id)
-				return
-			}
-		}
-	}
-}
-
-// improvable: a member has two partitions or more beyond another that subscribes to one of
-// their topics (ST-6). parts is by member.
-func improvable(l *life, parts [][]kafka.TopicPartition) bool {
-	for i := range l.members {
-		for k, b := range l.members {
-			if len(parts[i]) >= len(parts[k])+2 && slices.ContainsFunc(parts[i], func(tp kafka.TopicPartition) bool { return b.sub.wants(tp.Topic) }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func cooperativeGrantsFree() rule {
 	return rule{
 		Info: Info{
@@ -314,10 +188,6 @@ func (c *grants) observe(e *event.Event) {
 		return
 	}
 	if a, _ := assignor.ByName(e.Detail); !a.Cooperative() {
-		return
-	}
-	if c.g.readsDoomed(x) { // the leader may not see it any more
-		c.suspend(nil, doomedSubscription)
 		return
 	}
 	c.checked++

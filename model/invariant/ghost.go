@@ -71,6 +71,7 @@ type change struct {
 type topic struct {
 	Topic
 	count int32 // of partitions; 0 before it was created
+	had   int32 // count when it was deleted
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
 	doomed bool
@@ -284,7 +285,7 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	clear(t.parts)
-	t.count, t.grown, t.told, t.doomed = 0, nil, nil, true
+	t.had, t.count, t.grown, t.told, t.doomed = t.count, 0, nil, nil, true
 	g.disturb()
 }
 
