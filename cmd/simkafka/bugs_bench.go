@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ type bench struct {
 	json     bool
 
 	perStart, total time.Duration
-	draw            func(seed uint64) (*scenarios.Spec, error)
+	gens            []scenarios.Generator
 	stop            *interrupt
 	file            *benchFile
 	warm            cluster.Warm
@@ -40,7 +41,8 @@ func newBench(a *app) *cobra.Command {
 		Short: "Measure how many random worlds it takes to find each bug",
 		Long: `Draws worlds with the bug switched on until an invariant fails that holds in
 the same world without it, from several independent starts. A start ends without a
-find after --max-seeds worlds or --max-cpu processor time. Prints worlds
+find after --max-seeds worlds or --max-cpu processor time. Of several
+generators a seed's remainder says which one draws its world. Prints worlds
 and processor seconds to the find: median and nine of ten starts. Worlds
 depend on the bug, the start and the generator; seconds on this machine.
 
@@ -58,7 +60,7 @@ there goes on with the starts that it lacks: Ctrl-C and --time lose nothing.`,
 	fl.IntVar(&b.maxSeeds, "max-seeds", 5000, "worlds after which a start gives up")
 	fl.StringVar(&b.maxCPU, "max-cpu", "1h", "processor `time` after which a start gives up")
 	fl.StringVar(&b.time, "time", "", "begin no start after this `time` of the clock on the wall")
-	fl.StringVar(&b.gen, "gen", "small", "the generator (see scenarios generate)")
+	fl.StringVar(&b.gen, "gen", "small,small-groups", "the `generators` (see scenarios generate)")
 	fl.StringVar(&b.out, "out", "", "keep the starts in this `file`, and go on with it")
 	fl.BoolVar(&b.json, "json", false, "print one JSON document instead of the table")
 	return cmd
@@ -112,11 +114,13 @@ func (b *bench) check() error {
 	if b.starts < 1 || b.maxSeeds < 1 {
 		return usage("--starts and --max-seeds are at least 1")
 	}
-	g, ok := scenarios.GeneratorByName(b.gen)
-	if !ok {
-		return usage("there is no generator %q%s", b.gen, didYouMean(b.gen, scenarios.GeneratorNames()))
+	for _, name := range strings.Split(b.gen, ",") {
+		g, ok := scenarios.GeneratorByName(name)
+		if !ok {
+			return usage("there is no generator %q%s", name, didYouMean(name, scenarios.GeneratorNames()))
+		}
+		b.gens = append(b.gens, g)
 	}
-	b.draw = g.Draw
 	for _, x := range []struct {
 		flag, text string
 		to         *time.Duration
@@ -161,6 +165,9 @@ func (b *bench) all(bugs []quirk.Bug) error {
 	return nil
 }
 
+// generator draws the world of a seed.
+func (b *bench) generator(seed uint64) scenarios.Generator { return b.gens[seed%uint64(len(b.gens))] }
+
 // one draws worlds until the bug is found.
 func (b *bench) one(bug quirk.Bug, start uint64) (find, error) {
 	draws := step.NewDraws(start).Sub("bench").Sub(bug.Key)
@@ -179,7 +186,7 @@ func (b *bench) one(bug quirk.Bug, start uint64) (find, error) {
 		f.CPU = cpuTime() - began
 		switch {
 		case invariant != "":
-			f.Ended, f.Seed, f.Invariant = foundIt, seed, invariant
+			f.Ended, f.Seed, f.Generator, f.Invariant = foundIt, seed, b.generator(seed).Name, invariant
 			return f, nil
 		case f.CPU > b.perStart && b.perStart > 0:
 			f.Ended = outOfCPU
@@ -197,7 +204,7 @@ const benchEvents = 1_500_000
 // shows is the invariant that fails first in a world with the bug, "" if none does that
 // holds without it: what fails without the bug, too, is not its work.
 func (b *bench) shows(bug quirk.Bug, seed uint64) (invariant string, err error) {
-	spec, err := b.draw(seed)
+	spec, err := b.generator(seed).Draw(seed)
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/cluster"
 	"github.com/simkafka/simkafka/sim/sweep"
 )
@@ -42,6 +43,7 @@ type find struct {
 	Ended     string        `json:"ended"`  // "" = interrupted, which no file holds
 	CPU       time.Duration `json:"cpu_ns"`
 	Seed      uint64        `json:"seed,omitempty"`      // of the world that showed it
+	Generator string        `json:"generator,omitempty"` // that drew it
 	Invariant string        `json:"invariant,omitempty"` // that failed first there
 }
 
@@ -51,11 +53,11 @@ func (f find) String() string {
 	if !f.found() {
 		return fmt.Sprintf("not found in %d worlds", f.Worlds)
 	}
-	return fmt.Sprintf("%s after %d worlds, seed %d", f.Invariant, f.Worlds, f.Seed)
+	return fmt.Sprintf("%s after %d worlds, %s seed %d", f.Invariant, f.Worlds, f.Generator, f.Seed)
 }
 
 func (b *bench) header() (benchHeader, error) {
-	source, err := sweep.Drawn(b.gen, b.draw)
+	source, err := sweep.Drawn(b.gen, func(seed uint64) (*scenarios.Spec, error) { return b.generator(seed).Draw(seed) })
 	if err != nil {
 		return benchHeader{}, err
 	}
