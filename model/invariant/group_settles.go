@@ -13,7 +13,7 @@ func groupSettles() rule {
 		Info: Info{
 			Name:  "group-settles",
 			Rules: "groups 6.5",
-			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over and no topic changes, then its members join, and take " +
+			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over or gets the min.insync.replicas back that its offsets need, and no topic changes, then its members join, and take " +
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
@@ -21,7 +21,7 @@ func groupSettles() rule {
 				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
-			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen},
+			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged},
 		build: func(f *findings) checker { return &settles{findings: f} },
 	}
 }
@@ -58,7 +58,7 @@ func (c *settles) since(i int) kafka.Nanos {
 }
 
 // strike begins the time anew: for the group of a client, for the groups that a coordinator
-// loads, else for all.
+// loads or can persist again, else for all.
 func (c *settles) strike(e *event.Event) {
 	if c.g.groups == nil {
 		return
@@ -72,7 +72,7 @@ func (c *settles) strike(e *event.Event) {
 	}
 	for i, x := range c.g.groups.list {
 		c.since(i)
-		if others := e.Kind == event.CoordinatorLoaded && x.index >= 0 && x.index != e.TP.Partition; !others && (client == nil || client.of == x) {
+		if others := (e.Kind == event.CoordinatorLoaded || e.Kind == event.PartitionChanged) && x.index >= 0 && x.index != e.TP.Partition; !others && (client == nil || client.of == x) {
 			c.struck[i], c.rest[i] = e.Time, Rest{}
 		}
 	}
@@ -123,10 +123,20 @@ func (s *Setup) Settles(g *Group) (x kafka.Nanos) {
 }
 
 func (c *settles) observe(e *event.Event) {
-	if e.Kind != event.GroupChanged && e.Kind != event.PartitionAssigned {
-		if e.Kind != event.MetadataSeen || c.g.ch.topicChanged {
+	switch e.Kind {
+	case event.GroupChanged, event.PartitionAssigned:
+	case event.MetadataSeen:
+		if c.g.ch.topicChanged {
 			c.strike(e)
 		}
+		return
+	case event.PartitionChanged:
+		if p := c.g.ch.p; e.TP.Topic == offsetsTopic && len(c.g.ch.before.isr) < p.minISR() && !p.short() {
+			c.strike(e)
+		}
+		return
+	default:
+		c.strike(e)
 		return
 	}
 	x := c.g.ch.groups.of
@@ -140,7 +150,7 @@ func (c *settles) observe(e *event.Event) {
 	}
 	i := slices.Index(c.g.groups.list, x)
 	since, bound := c.since(i), c.g.setup.Settles(x.setup)
-	if why := c.g.cannotAppend(x); why != "" {
+	if why := c.waits(x); why != "" {
 		if e.Time > since+bound {
 			c.suspend(c.g.offsetsPartition(x.index), why)
 		}
@@ -187,6 +197,23 @@ func (g *ghost) nobodyServes() (why string) {
 	return why
 }
 
+// short: the in-sync set is smaller than min.insync.replicas. It may be for as long as
+// controller.socket.timeout.ms after the faults, if the answer to a request of the controller
+// was lost, behind which the one waits that tells a follower whom to follow
+// (ControllerChannelManager); that it does not stay so is what converges-after-heal says.
+func (p *partition) short() bool { return p.auth.known && len(p.auth.isr) < p.minISR() }
+
+// waits says why the group need not come to rest yet.
+func (c *settles) waits(x *group) string {
+	if why := c.g.cannotAppend(x); why != "" {
+		return why
+	}
+	if p := c.g.offsetsPartition(x.index); p != nil && p.short() {
+		return fmt.Sprintf("the in-sync set of the group's partition of __consumer_offsets is %v, and min.insync.replicas is %d", p.auth.isr, p.topic.MinISR)
+	}
+	return ""
+}
+
 // Rests tells how each group came to rest at the end of the run, if it had to.
 func (s *Suite) Rests() (list []Rest) {
 	for _, c := range s.byKind[event.PartitionAssigned] {
@@ -211,7 +238,7 @@ func (c *settles) finish(bool) {
 			continue
 		}
 		c.checked++
-		if why := c.g.cannotAppend(x); why != "" {
+		if why := c.waits(x); why != "" {
 			c.suspend(c.g.offsetsPartition(x.index), why)
 			continue
 		}
