@@ -212,20 +212,26 @@ func (w *world) leadReturns(p *faults.Planned, g string) {
 	if w.spec.Cluster.Brokers == 1 {
 		return
 	}
-	w.add(Setting{Key: "leader.imbalance.check.interval.seconds", Value: fmt.Sprint(w.int("imbalance", 1, 3))})
-	p.Trigger.At = min(p.Trigger.At, 12*kafka.Second)
+	p.Trigger.At = w.millis("at-first", 3500*kafka.Millisecond, 10*kafka.Second)
 	p.RestartAfter = w.session + w.millis("back", 0, 2*kafka.Second)
-	tp := kafka.TopicPartition{Topic: offsetsTopic, Partition: -1}
-	when := func(k event.Kind, text string, isr int, delay kafka.Nanos) faults.Trigger {
-		return faults.Trigger{At: -1, On: &faults.EventTrigger{Kind: k, TP: tp, Text: text, ISR: isr, Nth: 1, After: p.Trigger.At + 500*kafka.Millisecond, DelayMax: delay}}
+	const interval = "leader.imbalance.check.interval.seconds"
+	if w.odd("new-controller", 60) { // which looks once, 5 s later; nobody does so again in this world
+		w.spec.Cluster.Config = slices.DeleteFunc(w.spec.Cluster.Config, func(s Setting) bool { return s.Key == interval })
+		x := faults.Planned{Fault: faults.Kill{Node: controller()}, RestartAfter: w.session + w.millis("controller-back", 0, 2*kafka.Second)}
+		x.Trigger.At = p.Trigger.At + p.RestartAfter + w.millis("controller-goes", 500*kafka.Millisecond, 3*kafka.Second)
+		w.spec.Events = append(w.spec.Events, x)
+	} else {
+		w.add(Setting{Key: interval, Value: fmt.Sprint(w.int("imbalance", 1, 3))})
 	}
-	isr := min(w.spec.Cluster.Brokers, int(w.setting("offsets.topic.replication.factor")))
-	interval := kafka.Nanos(w.setting("leader.imbalance.check.interval.seconds")) * kafka.Second
+	preferred := func(delay kafka.Nanos) faults.Trigger {
+		return faults.Trigger{At: -1, On: &faults.EventTrigger{Kind: event.LeaderElected, TP: kafka.TopicPartition{Topic: offsetsTopic, Partition: -1}, Text: "preferred",
+			Nth: 1, After: p.Trigger.At, DelayMax: delay}}
+	}
+	within := w.millis("gone-after", kafka.Millisecond, 500*kafka.Millisecond)
 	w.spec.Events = append(w.spec.Events,
 		faults.Planned{Fault: faults.Message{API: "LeaderAndISR", Kind: "request", From: only(plain(faults.Brokers)), To: only(plain(faults.Brokers))},
-			Trigger: when(event.PartitionChanged, "", isr, kafka.Millisecond), For: interval + w.session + w.millis("held", 500*kafka.Millisecond, 3*kafka.Second)},
-		faults.Planned{Fault: faults.Kill{Node: n}, Trigger: when(event.LeaderElected, "preferred", 0, w.millis("gone-after", kafka.Millisecond, 500*kafka.Millisecond)),
-			RestartAfter: w.session + w.millis("back-again", kafka.Second, 6*kafka.Second)})
+			Trigger: preferred(0), For: within + w.session + w.millis("held", 500*kafka.Millisecond, 3*kafka.Second)},
+		faults.Planned{Fault: faults.Kill{Node: n}, Trigger: preferred(within), RestartAfter: w.session + w.millis("back-again", kafka.Second, 6*kafka.Second)})
 }
 
 // easeLongPolls: who waits for the answer to a JoinGroup does so for max.poll.interval.ms and
