@@ -58,6 +58,7 @@ type group struct {
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
+	handover       handover
 	reports        [maxInvariants]uint8
 }
 
@@ -72,7 +73,6 @@ type savedMember struct {
 	id, instance string
 	crc          uint32
 	size         int32
-	handsOver    []kafka.TopicPartition // see life.handsOver
 }
 
 // life is one coordinator of a group, from its load or first fact to its end.
@@ -151,7 +151,7 @@ func (g *ghost) group(id string) *group {
 		return x
 	}
 	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{},
-		emptied: g.now, began: g.now}
+		emptied: g.now, began: g.now, handover: handover{generation: -1}}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
 			x.setup = &g.setup.Groups[i]
@@ -248,6 +248,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.of.changed(c.life, e)
 	case event.MemberJoined:
 		c.life.enter(e)
+		c.of.handover.joined(c.life, e)
 		c.of.changedMembers(e)
 	case event.MemberRemoved:
 		if e.Text == event.GoneReplaced {
@@ -306,6 +307,7 @@ func (x *group) changed(l *life, e *event.Event) {
 	if e.State != event.GroupStable {
 		l.rejoined = ""
 	}
+	x.handover.changed(l, e)
 	switch e.State {
 	case event.GroupStable:
 		x.emptied = -1
@@ -333,7 +335,7 @@ const movesText = "its partition moves to another broker"
 func (x *group) save(l *life) {
 	s := &saved{generation: l.generation, offset: l.record}
 	for _, m := range l.members {
-		s.members = append(s.members, savedMember{m.id, m.instance, m.given.crc, m.given.size, l.handsOver(m)})
+		s.members = append(s.members, savedMember{m.id, m.instance, m.given.crc, m.given.size})
 	}
 	x.saved = s
 }
