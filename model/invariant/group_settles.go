@@ -182,7 +182,7 @@ func (g *ghost) cannotAppend(x *group) string {
 		}
 	}
 	if running >= p.minISR() {
-		return ""
+		return g.unanswered(p)
 	}
 	return fmt.Sprintf("%d of the replicas of the group's partition of __consumer_offsets run, and min.insync.replicas is %d", running, p.topic.MinISR)
 }

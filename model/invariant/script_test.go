@@ -100,6 +100,7 @@ func (x *script) line(line string) {
 		for _, n := range l.nodes("node") {
 			e := l.event()
 			e.Kind, e.Node = event.BecameFollower, n
+			e.TP.Topic = l.text("topic", e.TP.Topic)
 			if l.word == "lead" {
 				e.Kind = event.BecameLeader
 				x.maximal(&l, &e)
