@@ -111,6 +111,16 @@ func (p position) holding(o kafka.Offset) *branch {
 	return b
 }
 
+// blankBelow reports whether there are bytes below o that nobody noted.
+func (p position) blankBelow(o kafka.Offset) bool {
+	for b := p.b; b != nil; b = b.parent {
+		if b.blank && b.start < o {
+			return true
+		}
+	}
+	return false
+}
+
 // excused reports whether a rewritten epoch is what parts the log from another one
 // that it equals up to end.
 func (p position) excused(end kafka.Offset) bool {

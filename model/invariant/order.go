@@ -64,7 +64,8 @@ func (c *order) readBack(b *readBatch) {
 
 // firstIsGone: what the batch has is a second copy. Of the first one the cleaner has
 // taken these records, since newer ones of their keys are here; or it lies below the log
-// start, and is the one that was acknowledged.
+// start, and is the one that was acknowledged. A cleaned log that nobody knows all of may
+// have had one.
 func (b *readBatch) firstIsGone() bool {
 	a, _ := ackOf(b.p.acks.by(b.sender), b.number)
 	if _, gone := b.p.expired(b.sender, a, b.number); gone {
@@ -73,6 +74,9 @@ func (b *readBatch) firstIsGone() bool {
 	k := b.p.keys
 	if k == nil {
 		return false
+	}
+	if b.p.compacted && b.p.committed.blankBelow(b.entry.base) {
+		return true
 	}
 	for i := range k.now {
 		if r := &k.now[i]; !b.sender.present.has(r.number, r.number+1) && !k.earlier(b.p.committed, r) {
