@@ -121,8 +121,13 @@ func (g *ghost) deposed(e *event.Event) bool {
 	if e.Kind == event.CoordinatorLoaded {
 		index = e.TP.Partition
 	}
-	p := g.offsetsPartition(index)
-	return p != nil && p.auth.known && e.LeaderEpoch < p.auth.epoch
+	return g.replacedAt(kafka.TopicPartition{Topic: offsetsTopic, Partition: index}, e.LeaderEpoch)
+}
+
+// replacedAt: the leader of an epoch of a partition of __consumer_offsets is replaced.
+func (g *ghost) replacedAt(tp kafka.TopicPartition, epoch kafka.LeaderEpoch) bool {
+	p := g.offsetsPartition(tp.Partition)
+	return p != nil && p.auth.known && epoch < p.auth.epoch
 }
 
 // neverCommitted: the value was loaded from above the high watermark, and its record was

@@ -245,7 +245,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 	}
 	switch e.Kind {
 	case event.GroupChanged:
-		c.of.changed(c.life, e)
+		c.of.changed(c.life, e, g.replacedAt(e.TP, e.LeaderEpoch))
 	case event.MemberJoined:
 		c.life.enter(e)
 		c.of.handover.joined(c.life, e)
@@ -290,8 +290,8 @@ func (g *ghost) groupsOf(e *event.Event) {
 	}
 }
 
-// changed follows a GroupChanged.
-func (x *group) changed(l *life, e *event.Event) {
+// changed follows a GroupChanged; replaced: another broker leads the group's partition.
+func (x *group) changed(l *life, e *event.Event, replaced bool) {
 	x.index = e.TP.Partition
 	if e.Text == loadedText {
 		l.loaded, l.toLoad = true, int(e.Count)
@@ -311,8 +311,8 @@ func (x *group) changed(l *life, e *event.Event) {
 	switch e.State {
 	case event.GroupStable:
 		x.emptied = -1
-		if e.Text != loadedText {
-			x.save(l)
+		if e.Text != loadedText && (!replaced || x.saved != nil && x.saved.offset < l.record) {
+			x.save(l) // else it hears of what was replicated before, and the group may be gone
 		}
 	case event.GroupEmpty:
 		if e.Text != loadedText {
