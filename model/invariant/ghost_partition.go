@@ -58,6 +58,7 @@ type partition struct {
 	// start is the highest log start that a replica had, leaderStart that a leader had,
 	// deleted that of the last leader in office.
 	start, leaderStart, deleted kafka.Offset
+	everDeleted                 kafka.Offset // the highest that deleted was
 	// reled are the epochs that a leader led again after it had lost unsynced records:
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch

@@ -161,6 +161,7 @@ func (p *partition) startRaised(r *replica) {
 	}
 	if p.inOffice(r) {
 		p.deleted = r.logStart
+		p.everDeleted = max(p.everDeleted, p.deleted)
 	}
 	p.prune()
 }
@@ -217,19 +218,19 @@ func (s *sender) markAck() {
 }
 
 // expired reports whether an acknowledged record was deleted with everything below the log
-// start of the leader in office, and up to which number the answer holds as well. Of an acknowledgement that
-// is forgotten the place is known to markEvery batches; a record that may have been
-// below the start counts as deleted.
+// start of a leader in office, today's or an earlier one's, and up to which number the
+// answer holds as well. Of an acknowledgement that is forgotten the place is known to
+// markEvery batches; a record that may have been below the start counts as deleted.
 func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired bool) {
 	if a != nil {
-		return n + int64(a.count) - 1, a.last() < p.deleted
+		return n + int64(a.count) - 1, a.last() < p.everDeleted
 	}
-	i, _ := slices.BinarySearchFunc(x.marks, p.deleted, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
+	i, _ := slices.BinarySearchFunc(x.marks, p.everDeleted, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
 	last = math.MaxInt64 - 1
 	if i < len(x.marks) { // the first mark at the start or above it
 		last = x.marks[i].top
 	}
-	return last, p.deleted > 0 && n <= last
+	return last, p.everDeleted > 0 && n <= last
 }
 
 // newest is when the last of the acknowledged records at [from, to) that r must still
