@@ -50,8 +50,26 @@ func (c *kept) lost(x *group, index int32, at kafka.Offset, tp kafka.TopicPartit
 			c.suspend(p, why)
 			return
 		}
+		if why := p.cleanedFor(at); why != "" {
+			c.suspend(p, why)
+			return
+		}
 	}
 	c.violateGroup(x, tp, format, args...)
+}
+
+// cleanedFor: a cleaner may have taken the record at an offset for a newer one of its key
+// that was lost afterwards (bugs S-12).
+func (p *partition) cleanedFor(at kafka.Offset) string {
+	if !p.compacted {
+		return ""
+	}
+	for _, i := range p.incidents {
+		if (i.kind == uncleanCut || i.kind == lossyCut) && i.to > at {
+			return "a cleaner may have taken it for a newer one that was lost: " + i.String()
+		}
+	}
+	return ""
 }
 
 // offsetsTopic is where groups are kept.
