@@ -98,7 +98,7 @@ func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to ka
 	p.keys.lacking(x, from, to, func(r *rec) {
 		how, why := p.absent(r, k, c.g.clockMoved)
 		switch how {
-		case forgiven:
+		case forgiven, mistimed:
 			c.suspend(p, why)
 		case unexplained:
 			if c.full(p) {
@@ -157,7 +157,7 @@ func (c *keepsLatest) judged(p *partition) func(*rec, absence) {
 		if how == expiredRec && c.seen[r.key] && !p.keys.newer(p.committed, r, p.committed.end) {
 			c.suspend(p, s12Text)
 		}
-		if how != replaced && how != expiredRec {
+		if how != replaced && how != expiredRec && how != mistimed {
 			return
 		}
 		if s := p.knownSender(r.producer, r.number); s != nil {

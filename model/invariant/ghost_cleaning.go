@@ -50,6 +50,7 @@ type absence uint8
 const (
 	replaced    absence = iota // a newer one of its key stands behind it
 	expiredRec                 // a tombstone whose time had passed
+	mistimed                   // a tombstone whose time is over by a clock that was moved
 	forgiven                   // it was lost, or cannot be judged, for a reason
 	unexplained                // nothing explains it
 )
@@ -67,7 +68,7 @@ func (p *partition) absent(r *rec, c *cleaning, clockMoved bool) (absence, strin
 	case r.tombstone && k.horizonPassed(r.offset, c, p.topic.Compact.DeleteRetention):
 		return expiredRec, ""
 	case r.tombstone && clockMoved:
-		return forgiven, clockText
+		return mistimed, clockText
 	case p.committed.blankWithin(r.offset+1, c.bound):
 		return forgiven, "a batch that nobody noted may hold a newer record of the key"
 	}
