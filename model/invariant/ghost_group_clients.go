@@ -189,7 +189,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		x.sent = append(x.sent, sentCommit{e.Offset, e.First, e.Member, e.Generation, e.Time, x.owned})
 	case event.CommitAnswered:
 		if !e.Flag {
-			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First })
+			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First && s.member == e.Member }) // each process counts anew
 		}
 	}
 }
