@@ -66,12 +66,7 @@ func NewAdmin(cfg AdminConfig) *Admin {
 		cfg.RetryBackoff = 100 * kafka.Millisecond
 	}
 	a := &Admin{cfg: cfg, created: make([]bool, len(cfg.Topics)), wake: netclient.Alarm{Lane: lane, Kind: wakeTimer}}
-	a.network = newNetwork(networkConfig{
-		bootstrap: cfg.Bootstrap, version: cfg.MetadataVersion, maxInFlight: 1,
-		requestTimeout: cfg.RequestTimeout, setupTimeout: 10 * kafka.Second,
-		reconnectBackoff: 50 * kafka.Millisecond, reconnectMax: kafka.Second,
-		retryBackoff: cfg.RetryBackoff, retryBackoffMax: kafka.Second, metadataMaxAge: kafka.Forever,
-	})
+	a.network = adminNetwork(cfg.Bootstrap, cfg.MetadataVersion, cfg.RequestTimeout, cfg.RetryBackoff)
 	for i := range cfg.Topics {
 		a.network.meta.topic(cfg.Topics[i].Name)
 	}

@@ -138,9 +138,6 @@ func answerOf(version int16, offset int64, epoch int32, err int16) committedAnsw
 	return committedAnswer{kafka.Offset(offset), kafka.LeaderEpoch(epoch), kafka.ErrorCode(err)}
 }
 
-// committedReason is that of the PositionReset that a committed offset gives.
-const committedReason = "committed"
-
 // committed gives a partition its first position: the committed one, or the reset
 // policy's if there is none.
 func (g *GroupConsumer) committed(in *step.Input, out *step.Effects, a *assigned, x committedAnswer) {
@@ -157,7 +154,7 @@ func (g *GroupConsumer) committed(in *step.Input, out *step.Effects, a *assigned
 		if g.network.meta.sight(out, a.tp, x.epoch) {
 			g.network.requestUpdate()
 		}
-		a.seek(out, x.offset, x.epoch, committedReason)
+		a.seek(out, x.offset, x.epoch, event.ResetCommitted)
 		a.pos.leader = leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch} // to be validated against the present one
 		g.maybeValidate(a)
 	}

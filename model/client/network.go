@@ -57,6 +57,16 @@ func (s *stream) draw(in *step.Input, name string) uint64 {
 	return in.Draw(name, uint64(in.Incarnation)<<32|uint64(*s))
 }
 
+// adminNetwork is that of an administrator's client.
+func adminNetwork(bootstrap []step.Addr, metadataVersion int16, requestTimeout, backoff kafka.Nanos) network {
+	return newNetwork(networkConfig{
+		bootstrap: bootstrap, version: metadataVersion, maxInFlight: 1,
+		requestTimeout: requestTimeout, setupTimeout: 10 * kafka.Second,
+		reconnectBackoff: 50 * kafka.Millisecond, reconnectMax: kafka.Second,
+		retryBackoff: backoff, retryBackoffMax: kafka.Second, metadataMaxAge: kafka.Forever,
+	})
+}
+
 func newNetwork(cfg networkConfig) network {
 	return network{cfg: cfg, needUpdate: true, net: netclient.New(netclient.Config{
 		Lane: lane, TimerKind: netTimer, Name: "client/reconnect", MaxInFlight: cfg.maxInFlight,

@@ -65,12 +65,7 @@ func NewTopicCommand(cfg TopicCommandConfig) *TopicCommand {
 		cfg.RetryBackoff = 100 * kafka.Millisecond
 	}
 	c := &TopicCommand{cfg: cfg, wake: netclient.Alarm{Lane: lane, Kind: wakeTimer}}
-	c.network = newNetwork(networkConfig{
-		bootstrap: cfg.Bootstrap, version: cfg.MetadataVersion, maxInFlight: 1,
-		requestTimeout: cfg.RequestTimeout, setupTimeout: 10 * kafka.Second,
-		reconnectBackoff: 50 * kafka.Millisecond, reconnectMax: kafka.Second,
-		retryBackoff: cfg.RetryBackoff, retryBackoffMax: kafka.Second, metadataMaxAge: kafka.Forever,
-	})
+	c.network = adminNetwork(cfg.Bootstrap, cfg.MetadataVersion, cfg.RequestTimeout, cfg.RetryBackoff)
 	return c
 }
 

@@ -56,3 +56,6 @@ const (
 	CommitRevoked = "revoked" // in the callback
 	CommitClose   = "close"
 )
+
+// ResetCommitted is the Text of a PositionReset to the committed offset.
+const ResetCommitted = "committed"

@@ -46,9 +46,6 @@ type readBy struct {
 	from  kafka.Offset
 }
 
-// resetCommitted is the text of a PositionReset to the committed offset.
-const resetCommitted = "committed"
-
 func (c *leastOnce) observe(e *event.Event) {
 	x, part := c.g.ch.groups.of, c.g.ch.groups.part
 	if x == nil || part == nil {
@@ -72,7 +69,7 @@ func (c *leastOnce) observe(e *event.Event) {
 		w.records, w.first = max(0, w.records-int64(e.Count)), e.Last+1
 	case event.PositionReset:
 		*w = inHand{}
-		if r := c.of(x, e.TP); e.Text != resetCommitted {
+		if r := c.of(x, e.TP); e.Text != event.ResetCommitted {
 			r.from = max(r.from, e.Base)
 		}
 	case event.CommitSent:
