@@ -324,6 +324,22 @@ func TestStripsAndBucketsCoverTheRun(t *testing.T) {
 	}
 }
 
+// A topic that is to be deleted has no leader, and nobody misses one.
+func TestAStripEndsWhereItsTopicIsDeleted(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s, Series: true})
+	for _, e := range append(story(),
+		event.Event{Time: 28 * s, Kind: event.TopicDeletionAsked, TP: tp},
+		event.Event{Time: 28*s + 1, Kind: event.PartitionChanged, TP: tp, Leader: kafka.NoNode, LeaderEpoch: 2, ISR: []kafka.NodeID{2}}) {
+		c.Observe(&e)
+	}
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	if spans := r.Series.Strips[0].Spans; len(spans) != 3 || spans[2].To != 28*s {
+		t.Errorf("%+v", spans)
+	}
+}
+
 func TestBucketsAreFewEnoughForAPlot(t *testing.T) {
 	for _, run := range []kafka.Nanos{s, 30 * s, kafka.Minute, kafka.Hour, 100 * kafka.Hour} {
 		if n := run / bucketWidth(run); n > maxBuckets {

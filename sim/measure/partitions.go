@@ -31,6 +31,7 @@ type partition struct {
 	underISR     kafka.Nanos // under-replicated since; -1 = not
 	fit          bool
 	first, ended bool
+	gone         bool // its topic is deleted, or is to be
 }
 
 func (p *partitions) get(tp kafka.TopicPartition) *partition {
@@ -64,15 +65,23 @@ func (p *partitions) changed(e *event.Event) {
 	}
 	x.first = false
 	o.Leader, o.LeaderEpoch, o.ISR = e.Leader, e.LeaderEpoch, e.ISR
+	x.lead(e)
+	under := len(e.ISR) < len(o.Replicas)
+	x.underISR = charge(&o.UnderReplicated, x.underISR, under && !x.ended, e.Time)
+	p.office(x, e.Time)
+	p.judge(x)
+}
+
+// lead begins a span. A topic that is to be deleted has none any more.
+func (x *partition) lead(e *event.Event) {
+	if x.gone {
+		return
+	}
 	if n := len(x.spans); n > 0 {
 		x.spans[n-1].To = e.Time
 	}
 	x.spans = append(x.spans, outcome.Span{Interval: outcome.Interval{From: e.Time, To: -1}, Leader: e.Leader,
 		LeaderEpoch: e.LeaderEpoch, ISR: e.ISR})
-	under := len(e.ISR) < len(o.Replicas)
-	x.underISR = charge(&o.UnderReplicated, x.underISR, under && !x.ended, e.Time)
-	p.office(x, e.Time)
-	p.judge(x)
 }
 
 func (p *partitions) tookOffice(e *event.Event) {
@@ -193,6 +202,10 @@ func (p *partitions) doomed(topic string, at kafka.Nanos) {
 	for _, x := range p.list {
 		if x.out.TP.Topic == topic && !x.ended {
 			x.close(at)
+			x.gone = true
+			if n := len(x.spans); n > 0 {
+				x.spans[n-1].To = at
+			}
 			x.since = -1
 			if !x.fit {
 				x.fit = true // nobody waits for it
