@@ -93,12 +93,12 @@ func (c *keepsLatest) delivered(p *partition, r *replica, e *event.Event) {
 
 // missing judges the records of the log x at [from, to) that are not at hand. judged is
 // called for each of them.
-func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to kafka.Offset, who string, judged func(*rec, absence)) {
+func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to kafka.Offset, who string, judged func(r *rec, how absence, why string)) {
 	c.checked++
 	p.keys.lacking(x, from, to, func(r *rec) {
 		how, why := p.absent(r, k, c.g.clockMoved)
 		switch how {
-		case forgiven, mistimed:
+		case forgiven, mistimed, bereft:
 			c.suspend(p, why)
 		case unexplained:
 			if c.full(p) {
@@ -108,7 +108,7 @@ func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to ka
 			c.violate(p, "%s misses the %s at offset %d, in a log that was cleaned up to %d at most: %s", who, r, r.offset, k.bound, why)
 		}
 		if judged != nil {
-			judged(r, how)
+			judged(r, how, why)
 		}
 	})
 }
@@ -152,16 +152,18 @@ func (c *keepsLatest) readBack(b *readBatch) {
 	}
 }
 
-func (c *keepsLatest) judged(p *partition) func(*rec, absence) {
-	return func(r *rec, how absence) {
+func (c *keepsLatest) judged(p *partition) func(*rec, absence, string) {
+	return func(r *rec, how absence, why string) {
 		if how == expiredRec && c.seen[r.key] && !p.keys.newer(p.committed, r, p.committed.end) {
 			c.suspend(p, s12Text)
 		}
-		if how != replaced && how != expiredRec && how != mistimed {
-			return
-		}
-		if s := p.knownSender(r.producer, r.number); s != nil {
+		s := p.knownSender(r.producer, r.number)
+		switch {
+		case s == nil:
+		case how == replaced || how == expiredRec || how == mistimed:
 			s.replaced.add(r.number, r.number+1)
+		case how == bereft:
+			p.bereft = append(p.bereft, bereftRecord{s, r.number, why})
 		}
 	}
 }

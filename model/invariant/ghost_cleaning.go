@@ -51,7 +51,8 @@ const (
 	replaced    absence = iota // a newer one of its key stands behind it
 	expiredRec                 // a tombstone whose time had passed
 	mistimed                   // a tombstone whose time is over by a clock that was moved
-	forgiven                   // it was lost, or cannot be judged, for a reason
+	bereft                     // the newer one of its key, for which a cleaner took it, was lost for a reason
+	forgiven                   // it cannot be judged, for a reason
 	unexplained                // nothing explains it
 )
 
@@ -63,7 +64,7 @@ func (p *partition) absent(r *rec, c *cleaning, clockMoved bool) (absence, strin
 	switch {
 	case r.offset >= c.bound:
 		return unexplained, "it is above everything that was cleaned"
-	case r.key == 0 || k.newer(p.committed, r, c.bound) || c.own.b != nil && k.newer(c.own, r, c.bound):
+	case r.key == 0 || k.newer(p.committed, r, c.bound):
 		return replaced, ""
 	case r.tombstone && k.horizonPassed(r.offset, c, p.topic.Compact.DeleteRetention):
 		return expiredRec, ""
@@ -74,8 +75,11 @@ func (p *partition) absent(r *rec, c *cleaning, clockMoved bool) (absence, strin
 	}
 	for _, i := range p.incidents {
 		if i.kind != bareCut && i.to > r.offset && k.newer(i.held, r, c.bound) {
-			return forgiven, "the newer record that replaced it is gone: " + i.String()
+			return bereft, "the newer record that replaced it is gone: " + i.String()
 		}
+	}
+	if c.own.b != nil && k.newer(c.own, r, c.bound) {
+		return replaced, ""
 	}
 	if r.tombstone {
 		return unexplained, "it is a tombstone, kept for delete.retention.ms after the cleaning that first met it"

@@ -70,6 +70,7 @@ type partition struct {
 	readEnd  kafka.Offset // highest offset delivered + 1
 	ackedEnd kafka.Offset // highest offset acknowledged with acks=all + 1
 	back     readBack
+	bereft   []bereftRecord // that the final read did not find
 
 	often   ring
 	reports [maxInvariants]uint8

@@ -69,6 +69,13 @@ func (l *losses) judgeSpan(f *findings, p *partition, x *sender, gone span, reme
 			n = end
 			continue
 		}
+		if why := p.bereftOf(x, n); why != "" {
+			l.lost++
+			l.allow(why, 1, example(p, x, a, n))
+			f.suspend(p, why)
+			n++
+			continue
+		}
 		l.lost += end - n
 		if why := p.allowedLoss(x, a, n); why != "" {
 			l.allow(why, end-n, example(p, x, a, n))
@@ -79,6 +86,24 @@ func (l *losses) judgeSpan(f *findings, p *partition, x *sender, gone span, reme
 		}
 		n = end
 	}
+}
+
+// bereftRecord is one that a cleaner took for a newer one of its key, which was lost
+// afterwards as the configuration allows; why says how.
+type bereftRecord struct {
+	sender *sender
+	number int64
+	why    string
+}
+
+// bereftOf is why a sender's record is gone with the newer one of its key; "" if it is not.
+func (p *partition) bereftOf(x *sender, n int64) string {
+	for i := range p.bereft {
+		if b := &p.bereft[i]; b.sender == x && b.number == n {
+			return b.why
+		}
+	}
+	return ""
 }
 
 func (l *losses) allow(why string, records int64, example string) {
