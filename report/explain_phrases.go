@@ -38,6 +38,9 @@ var linkPhrases = [event.NumKinds]func(l *explain.Link) string{
 	event.ReplicaLoaded: func(l *explain.Link) string {
 		return fmt.Sprintf("opens its log%s: leo %d hw %d", either(l.Event.Flag, ", unclean", ""), l.Event.LEO, l.Event.HW)
 	},
+	event.OffsetsMissing: func(l *explain.Link) string {
+		return fmt.Sprintf("finds no segment with %s", bareSpan(l.Event.Offset, l.Event.Last))
+	},
 	event.BecameLeader: func(l *explain.Link) string {
 		return fmt.Sprintf("leads epoch %d from %d: leo %d hw %d", l.Event.LeaderEpoch, l.Event.Offset, l.Event.LEO, l.Event.HW)
 	},

@@ -69,6 +69,9 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 		text := fmt.Sprintf("opens the log: start %d, end %d, high watermark %d", e.LogStart, e.LEO, e.HW)
 		return flagged(text, e.Flag, ", after an unclean stop")
 	},
+	event.OffsetsMissing: func(e *event.Event) string {
+		return fmt.Sprintf("finds no segment with %s", offsets(e.Offset, e.Last))
+	},
 	event.BecameLeader: func(e *event.Event) string {
 		return fmt.Sprintf("takes office, epoch %d from offset %d (high watermark %d, end %d), ISR %s", e.LeaderEpoch, e.Offset, e.HW, e.LEO, nodes(e.ISR))
 	},

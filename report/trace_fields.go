@@ -103,6 +103,7 @@ var eventFields = [event.NumKinds][]field{
 	event.ControlWrite:       {fNode, fCEpoch, mark("applied", "refused")},
 	event.ShutdownAnswered:   {fNode, fCount},
 
+	event.OffsetsMissing:   {fTP, fNode, fOffset, fLast},
 	event.ReplicaLoaded:    {fTP, fNode, fStart, fLEO, fHW, mark("unclean", "")},
 	event.BecameLeader:     {fTP, fNode, fEpoch, fOffset, fHW, fLEO, fISR},
 	event.BecameFollower:   {fTP, fNode, fEpoch, fLeader, fHW, fLEO},

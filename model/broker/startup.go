@@ -125,8 +125,8 @@ func (b *Broker) noteLoaded(out *step.Effects, tp kafka.TopicPartition, l *log.L
 	if known := l.EpochEntries(); len(known) > 0 {
 		e.First = int64(known[0].Start)
 	}
-	if from, to := l.Hole(); to > 0 {
-		e.Offset, e.Last = from, to-1
+	for _, h := range l.Holes() {
+		out.Note(event.Event{Kind: event.OffsetsMissing, Node: b.cfg.NodeID, TP: tp, Offset: h.From, Last: h.To - 1})
 	}
 	out.Note(e)
 }

@@ -65,9 +65,11 @@ const (
 
 	// ReplicaLoaded: a log was opened: Node, TP, LogStart, LEO, HW, Base = of its active
 	// segment, Flag = after an unclean stop, First = the offset from which on the epoch file
-	// names leader epochs (LEO if it names none). Offset and Last (inclusive) are what
-	// recovery found missing between two segments, both 0 if nothing is.
+	// names leader epochs (LEO if it names none).
 	ReplicaLoaded
+	// OffsetsMissing: recovery found Offset to Last (inclusive) missing between two
+	// segments: Node, TP. Each such run is told of, before ReplicaLoaded.
+	OffsetsMissing
 	BecameLeader   // Node, TP, LeaderEpoch, Offset = epoch start offset, HW, LEO, ISR
 	BecameFollower // Node, TP, LeaderEpoch, Leader, HW, LEO
 	ReplicaStopped // Node, TP, LeaderEpoch, Flag = deleted

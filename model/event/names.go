@@ -29,6 +29,7 @@ var names = [NumKinds]string{
 	ControlWrite:       "control-write",
 	ShutdownAnswered:   "shutdown-answered",
 	ReplicaLoaded:      "replica-loaded",
+	OffsetsMissing:     "offsets-missing",
 	BecameLeader:       "became-leader",
 	BecameFollower:     "became-follower",
 	ReplicaStopped:     "replica-stopped",

@@ -220,7 +220,7 @@ func (g *ghost) observe(e *event.Event) {
 		if k := g.ch.p.keys; k != nil && e.Kind == event.RecordDelivered {
 			g.ch.unread = !k.decode(e.Batch, e.Base)
 		}
-	case event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
+	case event.OffsetsMissing, event.ReplicaLoaded, event.BecameLeader, event.BecameFollower, event.ReplicaStopped, event.BatchAppended,
 		event.Truncated, event.LogStartRaised, event.SegmentRolled, event.SegmentDeleted, event.FetcherFailed, event.IsrProposed, event.IsrCommitted, event.HighWatermark, event.LEOPublished:
 		g.replicaEvent(e)
 	default:

@@ -207,9 +207,10 @@ func (g *ghost) replicaEvent(e *event.Event) {
 			g.commit(p, r, e.HW)
 		}
 		r.madeGood(p)
+	case event.OffsetsMissing:
+		p.holed(r, e)
 	case event.ReplicaLoaded:
 		r.sparse = r.sparse || e.LEO > e.LogStart
-		p.holed(r, e)
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
@@ -316,7 +317,7 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 // in which bytes were torn, but does not compare the end of a segment with the base of the
 // next one.
 func (p *partition) holed(r *replica, e *event.Event) {
-	if e.Last == 0 || r.stop != powerLost {
+	if r.stop != powerLost {
 		return
 	}
 	x := r.log.at(e.Last + 1)

@@ -13,9 +13,9 @@ func recoveryKeepsPrefix() rule {
 				"after a power loss at least what an earlier clean stop or power loss had left.",
 			When: "at each opening of a log",
 			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
-				"a power loss may leave a segment empty and the next one not, which recovery takes for a log without those offsets",
+				"a power loss may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets",
 		},
-		kinds: []event.Kind{event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
+		kinds: []event.Kind{event.OffsetsMissing, event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
 		build: func(f *findings) checker { return &recovery{f} },
 	}
 }
@@ -23,6 +23,10 @@ func recoveryKeepsPrefix() rule {
 type recovery struct{ *findings }
 
 func (c *recovery) observe(e *event.Event) {
+	if e.Kind == event.OffsetsMissing {
+		c.missing(e)
+		return
+	}
 	l := &c.g.ch.load
 	if !l.happened {
 		return
@@ -30,10 +34,6 @@ func (c *recovery) observe(e *event.Event) {
 	c.checked++
 	p, r := c.g.ch.p, c.g.ch.r
 	switch {
-	case e.Kind == event.ReplicaLoaded && e.Last > 0 && l.stop != powerLost && p.hole(r.node, e.Offset, e.Last+1) == nil:
-		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
-	case e.Kind == event.ReplicaLoaded && e.Last > 0:
-		c.suspend(p, nodeName(r.node)+" lost, in a power loss, all of a segment but not the one behind it, and recovery does not look for that")
 	case l.torn:
 		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
 	case l.stop == powerLost && l.after < l.durable:
@@ -48,4 +48,16 @@ func (c *recovery) observe(e *event.Event) {
 	case l.stop == running && !l.implicit && l.after > l.before:
 		c.violate(p, "the log of %s was opened with end %d; nothing was appended beyond %d", nodeName(r.node), l.after, l.before)
 	}
+}
+
+// missing judges offsets that recovery did not find: a power loss took them, this time or
+// an earlier one.
+func (c *recovery) missing(e *event.Event) {
+	c.checked++
+	p, r := c.g.ch.p, c.g.ch.r
+	if r.stop != powerLost && p.hole(r.node, e.Offset, e.Last+1) == nil {
+		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
+		return
+	}
+	c.suspend(p, nodeName(r.node)+" lost, in a power loss, the end of a segment but not the one behind it, and recovery does not look for that")
 }

@@ -352,7 +352,7 @@ func (l *fields) event() event.Event {
 		e.LEO = kafka.Offset(l.number("leo", int64(e.HW)))
 	}
 	if l.word == "lead" || l.word == "follow" || l.word == "replica-loaded" {
-		e.LEO, e.Last = kafka.Offset(l.number("leo", 0)), kafka.Offset(l.number("last", 0))
+		e.LEO = kafka.Offset(l.number("leo", 0))
 	}
 	return e
 }

@@ -286,16 +286,21 @@ func (l *Loader) recoverLog() (busy bool, err error) {
 	return true, nil
 }
 
-// noteHole remembers the first offsets that are missing between a segment in which
-// nothing was torn and the next one. A power loss may take all that a segment had not
-// synced and leave the next one; like Kafka's, recovery goes on over that. What a cleaner
-// took is no hole.
+// noteHole remembers the offsets that are missing between a segment in which nothing was
+// torn and the next one. A power loss may take all that a segment had not synced and leave
+// the next one; like Kafka's, recovery goes on over that. What a cleaner took is no hole.
 func (l *Loader) noteHole() {
 	log := l.log
-	if log.cfg.Compact || log.holeEnd > 0 || l.recovered == len(log.segments) {
+	if log.cfg.Compact || l.recovered == len(log.segments) {
 		return
 	}
-	if next := log.segments[l.recovered].base; l.scanned < next {
-		log.hole, log.holeEnd = l.scanned, next
+	next := log.segments[l.recovered].base
+	if l.scanned >= next {
+		return
 	}
+	if n := len(log.holes); n > 0 && log.holes[n-1].To == l.scanned {
+		log.holes[n-1].To = next // the segment between is empty
+		return
+	}
+	log.holes = append(log.holes, Hole{l.scanned, next})
 }

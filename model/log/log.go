@@ -42,9 +42,9 @@ type Log struct {
 	// counts from there.
 	lastFlush kafka.TimestampMs
 	cuts      uint32 // truncations so far
-	// hole, up to holeEnd, is missing between two segments that recovery found; holeEnd is
-	// 0 if nothing is.
-	hole, holeEnd kafka.Offset
+	// holes are the offsets that recovery found missing between segments, ascending and
+	// apart; at most one for each segment.
+	holes []Hole
 
 	hints hints
 }
@@ -126,9 +126,11 @@ func (l *Log) Segments() []Segment {
 	return out
 }
 
-// Hole is the first run of offsets that recovery found missing between two segments; to is
-// exclusive, and 0 if there is none.
-func (l *Log) Hole() (from, to kafka.Offset) { return l.hole, l.holeEnd }
+// Hole is a run of offsets that no segment has; To is exclusive.
+type Hole struct{ From, To kafka.Offset }
+
+// Holes are what recovery found missing between segments. The caller does not change it.
+func (l *Log) Holes() []Hole { return l.holes }
 
 // ActiveBase is the offset at which the active segment begins.
 func (l *Log) ActiveBase() kafka.Offset { return l.active().base }

@@ -2,6 +2,7 @@ package log
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,16 +64,29 @@ func TestTornTailTable(t *testing.T) {
 			want = 21
 		}
 		equal(t, r.name+": end", l.LogEndOffset(), want)
-		from, to := l.Hole()
-		wantFrom, wantTo := r.leo, kafka.Offset(20) // the next segment begins at 20
+		holes := []Hole{{r.leo, 20}} // the next segment begins at 20
 		if r.cut {
-			wantFrom, wantTo = 0, 0
+			holes = nil
 		}
-		equal(t, r.name+": hole from", from, wantFrom)
-		equal(t, r.name+": hole to", to, wantTo)
+		equal(t, r.name+": holes", fmt.Sprint(l.Holes()), fmt.Sprint(holes))
 		equal(t, r.name+": later segments", len(l.Segments())-1, map[bool]int{true: 0, false: 1}[r.cut])
 		equal(t, r.name+": files to remove", len(l.TakeDeleted()) > 0, r.cut)
 	}
+}
+
+func TestRecoveryTellsOfAllOffsetsThatAreMissing(t *testing.T) {
+	fs := vfstest.NewMem()
+	segment := func(base kafka.Offset, b []byte) {
+		setFile(t, fs, segmentFile(base, logSuffix), b)
+		setFile(t, fs, segmentFile(base, indexSuffix), nil)
+	}
+	segment(0, tornLog(t)) // to 7
+	segment(10, nil)
+	segment(20, batchAt(t, 20, 0, 10, 1))
+	segment(21, nil)
+	segment(30, batchAt(t, 30, 0, 20, 1))
+	l := openLog(t, fs, smallConfig(), OpenParams{})
+	equal(t, "holes", fmt.Sprint(l.Holes()), "[{8 20} {21 30}]")
 }
 
 func TestAlteredLeaderEpochIsLearned(t *testing.T) {

@@ -209,7 +209,7 @@ func (h *history) rank(i int) int {
 			return rankRecord
 		}
 		return rankRepeated
-	case event.SessionExpired, event.ControllerElected, event.ReplicaLoaded, event.IsrProposed, event.PartitionChanged, event.NodeBooted,
+	case event.SessionExpired, event.ControllerElected, event.ReplicaLoaded, event.OffsetsMissing, event.IsrProposed, event.PartitionChanged, event.NodeBooted,
 		event.NodeResumed, event.BecameFollower, event.ControllerResigned, event.LogStartRaised:
 		return rankChange
 	case event.BatchSent, event.OffsetAnswered, event.ControlExecuted, event.SegmentDeleted:

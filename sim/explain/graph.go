@@ -132,7 +132,7 @@ func (b *builder) state(i int) {
 				b.follows(i, x.fact)
 			}
 		}
-	case event.ReplicaLoaded:
+	case event.ReplicaLoaded, event.OffsetsMissing:
 		process()
 		replica()
 	case event.LeaderElected:
@@ -152,7 +152,7 @@ func (b *builder) state(i int) {
 		kind(event.LeaderElected)
 		kind(event.IsrProposed)
 	}
-	if f.Node > 0 && f.TP.Topic != "" && f.Kind != event.PartitionChanged && f.Kind != event.ReplicaLoaded {
+	if f.Node > 0 && f.TP.Topic != "" && f.Kind != event.PartitionChanged && f.Kind != event.ReplicaLoaded && f.Kind != event.OffsetsMissing {
 		replica()
 	}
 }
