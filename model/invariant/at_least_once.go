@@ -1,8 +1,6 @@
 package invariant
 
 import (
-	"slices"
-
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -16,7 +14,7 @@ func atLeastOnce() rule {
 				"has committed was delivered to one of its members.",
 			When: "at each request to commit; at the end, for each committed offset",
 			Broken: "commits before the work (at most once); an automatic commit at a close in the middle of a batch; a reset by auto.offset.reset passes records over; the log " +
-				"was cut below the committed offset, or lost its beginning to retention; in a compacted log offsets without a record are no gaps",
+				"was cut below the committed offset, or has a hole that a power loss left, or lost its beginning to retention; in a compacted log offsets without a record are no gaps",
 		},
 		kinds: []event.Kind{event.RecordDelivered, event.RecordProcessed, event.PositionReset, event.PartitionAssigned, event.CommitSent},
 		build: func(f *findings) checker {
@@ -119,17 +117,21 @@ func (c *leastOnce) finish(read bool) {
 }
 
 func (c *leastOnce) gap(x *group, com *committed, p *partition, r *readBy) {
-	from := r.from // deleted records, too, are passed over by a reset
-	if com.offset <= from || r.given.has(int64(from), int64(com.offset)) || p.compacted || p.keys != nil {
+	if com.offset <= r.from || p.compacted || p.keys != nil {
 		return
 	}
-	at := from // the first offset that is missing
-	if i := slices.IndexFunc(r.given, func(s span) bool { return s.lo <= int64(at) && int64(at) < s.hi }); i >= 0 {
-		at = kafka.Offset(r.given[i].hi)
-	}
-	if why := p.fellBack(at); why != "" {
-		c.suspend(p, why)
+	// Deleted records, too, are passed over by a reset.
+	for _, s := range (intervals{{int64(r.from), int64(com.offset)}}).minus(r.given) {
+		at := kafka.Offset(s.lo)
+		if i := p.holeOf(at, kafka.Offset(s.hi)); i != nil {
+			c.suspend(p, i.String())
+			continue
+		}
+		if why := p.fellBack(at); why != "" {
+			c.suspend(p, why)
+			return
+		}
+		c.violateGroup(x, com.tp, "it has committed %d for %s; nobody was given offset %d", com.offset, com.tp, at)
 		return
 	}
-	c.violateGroup(x, com.tp, "it has committed %d for %s; nobody was given offset %d", com.offset, com.tp, at)
 }

@@ -335,6 +335,17 @@ func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
 	return nil
 }
 
+// holeOf is such a loss of any replica. That a reader passed it over on another one is
+// what consumer-position-moves-forward would say.
+func (p *partition) holeOf(from, to kafka.Offset) *incident {
+	for _, r := range p.replicas {
+		if i := p.hole(r.node, from, to); i != nil {
+			return i
+		}
+	}
+	return nil
+}
+
 // madeGood forgets a loss when the replica has all that was committed again.
 func (r *replica) madeGood(p *partition) {
 	if r.lost != nil && r.agrees(p.committed) >= p.committed.end && r.reach() >= min(r.lost.to, p.committed.end) {
