@@ -16,7 +16,7 @@ func oneOwner() rule {
 			When:  "when a member takes a partition",
 			Broken: "the old owner does not know yet that it is out of the group (session, rebalance or sync timeout, a pause, no way to the coordinator), that another process came " +
 				"back under its group.instance.id, or that another coordinator serves the group (LD-10); it cannot commit then; a JoinGroup of a connection that is lost may be " +
-				"carried out late",
+				"carried out late; a member that was away takes what it was told in a generation that has ended without it",
 		},
 		kinds: []event.Kind{event.PartitionAssigned},
 		build: func(f *findings) checker { return &owners{f} },
@@ -53,6 +53,10 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 	if taker.reset {
 		return "the new owner lost its membership in its callback, and loses the partition at its next join"
 	}
+	// It learns of its end from its next heartbeat (AbstractCoordinator.joinGroupIfNeeded).
+	if e.Generation < l.generation && l.without(e.Member) {
+		return "the new owner takes what it was given in a generation that has ended without it, and does not know that yet"
+	}
 	m := l.byID[c.member]
 	if c.generation == e.Generation && !c.reset && m != nil { // a number may be given out again (LD-9)
 		return ""
@@ -68,6 +72,12 @@ func (x *group) overlap(taker *groupClient, o *clientPart, e *event.Event) strin
 		return "a JoinGroup of the owner before was carried out after it had given the coordinator up"
 	}
 	return ""
+}
+
+// without: the member had no part in the last completed join.
+func (l *life) without(id string) bool {
+	m := l.byID[id]
+	return m == nil || m.joined != l.generation
 }
 
 func callbacksAlternate() rule {
