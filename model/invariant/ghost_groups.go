@@ -34,7 +34,8 @@ type groupChange struct {
 type endedMember struct {
 	client *groupClient // nil for other processes
 	id     string
-	steady bool // it was in a generation with that id, so that the id is persisted
+	steady bool         // it was in a generation with that id, so that the id is persisted
+	asked  kafka.NodeID // whom it took for its coordinator, NoNode for nobody
 }
 
 // group is one group.
@@ -55,6 +56,8 @@ type group struct {
 	owners map[kafka.TopicPartition][]*clientPart
 	// replaced are the ids of static members that a later one took the place of.
 	replaced map[string]bool
+	// instances are the group.instance.ids of static members, by member id.
+	instances map[string]string
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
@@ -150,7 +153,7 @@ func (g *ghost) group(id string) *group {
 	if x := gs.byID[id]; x != nil {
 		return x
 	}
-	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{},
+	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{}, instances: map[string]string{},
 		emptied: g.now, began: g.now, handover: handover{generation: -1}}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
@@ -247,6 +250,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 	case event.GroupChanged:
 		c.of.changed(c.life, e, g.replacedAt(e.TP, e.LeaderEpoch))
 	case event.MemberJoined:
+		if e.Detail != "" {
+			c.of.instances[e.Member] = e.Detail
+		}
 		c.life.enter(e)
 		c.of.handover.joined(c.life, e)
 		c.of.changedMembers(e)
@@ -285,7 +291,7 @@ func (g *ghost) groupsOf(e *event.Event) {
 		return
 	}
 	if c := g.groups.byActor[e.Actor]; c != nil {
-		g.ch.groups.ended = endedMember{c, c.member, c.member != "" && c.steadyID == c.member}
+		g.ch.groups.ended = endedMember{c, c.member, c.member != "" && c.steadyID == c.member, c.node}
 		c.ended(e.Time)
 	}
 }
