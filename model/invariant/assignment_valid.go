@@ -17,7 +17,8 @@ func assignmentValid() rule {
 				"first), and each member gets only topics that it subscribes to.",
 			When: "at each generation that becomes stable with one of Kafka's assignors",
 			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic or than added partitions, so that it " +
-				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors number as many as they count from 0, and the last ones are left out",
+				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors number as many as they count from 0, and the last ones are left out; the same where a new controller has told " +
+				"a broker that has just begun only of the partitions that have a live replica",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &validAssignment{f} },
@@ -80,7 +81,7 @@ func (l *life) wanted() (topics []string) {
 func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicPartition]*member, topic string, e *event.Event) {
 	count, some := c.g.knownTo(l, topic), false
 	if count < c.g.partitionsOf(topic) {
-		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic, or these had no leader yet")
+		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic, or brokers had not heard of all partitions yet")
 	}
 	var none []kafka.TopicPartition
 	for n := range count {
@@ -115,7 +116,7 @@ func (g *ghost) partitionsOf(topic string) int32 {
 
 // knownTo is how many partitions the leader of a generation knew of a topic: the least
 // of the counts that the topic has had, or that brokers were told of, that is above all
-// that it assigned.
+// that it assigned; or what a new controller told first, if the leader has seen no more since.
 //
 // Where partitions without a leader yet lie between others, Kafka's assignors share out
 // numbers that no metadata have and leave the last ones out, until these have leaders and
@@ -130,9 +131,15 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 			}
 		}
 	}
+	seen := g.seenBy(l.leader, topic)
 	for _, t := range g.topics {
 		if t.Name != topic {
 			continue
+		}
+		for _, n := range t.toldFirst {
+			if n > most && n >= seen {
+				known = min(known, n)
+			}
 		}
 		for _, counts := range [2][]int32{t.grown, t.told} {
 			for _, n := range counts { // ascending
@@ -144,6 +151,21 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 		}
 	}
 	return known
+}
+
+// seenBy is the number of partitions of a topic up to the last that a member's metadata have
+// had since its process began, or since the topic was unknown to it.
+func (g *ghost) seenBy(member, topic string) (n int32) {
+	c := g.groups.byMember[member]
+	if c == nil {
+		return 0
+	}
+	for _, tp := range c.seen {
+		if tp.Topic == topic {
+			n = max(n, tp.Partition+1)
+		}
+	}
+	return n
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to

@@ -24,7 +24,8 @@ func convergesAfterHeal() rule {
 				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
 				"or because a checkpoint file that its lying disk had synced is not whole after a power loss; " +
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
-				"its process had ended, or its poll interval",
+				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
+				"has no owner until the leader's metadata are renewed (metadata.max.age.ms)",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -47,6 +48,9 @@ func (s *Suite) converged(open []string) {
 		}
 		if why == "" {
 			why = s.g.handedToNobody(o, p)
+		}
+		if why == "" {
+			why = s.g.unheard(o, p)
 		}
 		if why == "" {
 			why = s.g.ofGroup(o)

@@ -82,7 +82,9 @@ type topic struct {
 	// ghost_told.go.
 	told   []int32
 	toldAt kafka.Nanos
-	parts  []*partition // by number
+	// toldFirst are those that new controllers told of in their first request.
+	toldFirst []int32
+	parts     []*partition // by number
 }
 
 // node is a broker as seen from outside.
@@ -93,6 +95,8 @@ type node struct {
 	registered, before kafka.BrokerEpoch
 	// executed is the highest controller epoch that this process obeyed.
 	executed kafka.ControllerEpoch
+	// away: its registration is gone.
+	away bool
 	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
 	unfit string
 	// lied: its disk reported syncs that it had not done; lost: and then lost its power.
@@ -180,7 +184,7 @@ func (g *ghost) observe(e *event.Event) {
 	case event.FaultStarted:
 		g.clockMoved = g.clockMoved || clockFault(e.Text)
 		g.diskLies(e)
-	case event.ControllerElected, event.BrokerRegistered, event.ControlWrite, event.ControlExecuted:
+	case event.ControllerElected, event.BrokerRegistered, event.BrokerUnregistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:
 		g.partition(e.TP)
@@ -236,7 +240,7 @@ func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
 			clear(t.parts)
-			t.count, t.grown, t.told, t.doomed = count, nil, nil, false
+			t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
 		}
 	}
 	g.disturb()
@@ -252,12 +256,16 @@ func (g *ghost) partitionSeen(e *event.Event) {
 	switch {
 	case c == nil:
 		return
+	}
+	switch c.seenAt = e.Time; {
 	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
-		c.added = slices.DeleteFunc(c.added, func(tp kafka.TopicPartition) bool { return tp == e.TP })
-	case e.TP.Partition < g.begunWith(e.TP.Topic) || slices.Contains(c.added, e.TP):
+		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
+	case slices.Contains(c.seen, e.TP):
 		return
 	default:
-		c.added = append(c.added, e.TP)
+		if c.seen = append(c.seen, e.TP); e.TP.Partition < g.begunWith(e.TP.Topic) {
+			return
+		}
 	}
 	c.of.disturbed, g.ch.topicChanged = e.Time, true
 }
@@ -285,7 +293,7 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	clear(t.parts)
-	t.had, t.count, t.grown, t.told, t.doomed = t.count, 0, nil, nil, true
+	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed = t.count, 0, nil, nil, nil, true
 	g.disturb()
 }
 
@@ -373,7 +381,9 @@ func (g *ghost) controlled(e *event.Event) {
 			g.ch.n.refused = e.Time
 		}
 	case event.BrokerRegistered:
-		g.ch.n.registered = max(g.ch.n.registered, e.BrokerEpoch)
+		g.ch.n.registered, g.ch.n.away = max(g.ch.n.registered, e.BrokerEpoch), false
+	case event.BrokerUnregistered:
+		g.ch.n.away = true
 	case event.ControlExecuted:
 		g.ch.n.executed = max(g.ch.n.executed, e.ControllerEpoch)
 	}

@@ -32,8 +32,10 @@ type groupClient struct {
 	parts    []*clientPart
 	byTP     map[kafka.TopicPartition]*clientPart
 	sync     syncAnswer
-	// added are the partitions, of those added to topics, that its metadata had.
-	added []kafka.TopicPartition
+	// seen are the partitions that its metadata had since its process began, or since their
+	// topic was unknown.
+	seen   []kafka.TopicPartition
+	seenAt kafka.Nanos // when it last learned something of a partition
 }
 
 // joining: in the middle of a rebalance (rebalanceInProgress).
@@ -230,7 +232,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost = true, false
 	c.lostAt, c.of.disturbed = at, at
-	c.sync, c.added = syncAnswer{}, nil
+	c.sync, c.seen = syncAnswer{}, nil
 }
 
 // syncAnswered remembers what a member was told.

@@ -1,5 +1,13 @@
 package invariant
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
 // A controller of ZooKeeper mode tells brokers of those partitions only whose state it
 // knows (ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers): of a new one
 // from its first election on, which waits for a live replica, of the others when it has
@@ -24,8 +32,22 @@ func (g *ghost) tell(p *partition) {
 	t.told[len(t.told)-1] = n
 }
 
-// controllerReads: a new controller reads all states that there are.
+// controllerReads: a new controller reads all states that there are. It tells of the
+// partitions first that have a replica on a broker that is registered, and of the others in
+// the next request, when their replicas are out of the ISRs (ReplicaStateMachine.startup).
+// A broker that has just begun knows no more in between.
 func (g *ghost) controllerReads() {
+	for _, t := range g.topics {
+		n := int32(0)
+		for _, p := range t.parts {
+			if p != nil && p.auth.known && slices.ContainsFunc(p.assignment, func(id kafka.NodeID) bool { return !g.node(id).away }) {
+				n++
+			}
+		}
+		if n > 0 && n < t.count {
+			t.toldFirst = append(t.toldFirst, n)
+		}
+	}
 	g.each(func(p *partition) {
 		if p.auth.known {
 			g.tell(p)
@@ -44,4 +66,24 @@ func (g *ghost) topicGrows(p *partition) {
 	}
 	t.count = p.tp.Partition + 1
 	g.disturb()
+}
+
+// unheard says that a partition has no owner in a group since the leader of the group does
+// not know of it: its metadata are of when a new controller had told brokers of other
+// partitions only, and complete as far as a client can tell.
+func (g *ghost) unheard(line string, p *partition) string {
+	if g.groups == nil || p == nil {
+		return ""
+	}
+	for _, x := range g.groups.list {
+		l := x.newest()
+		if !strings.HasSuffix(line, " has 0 owners in group "+x.id) || l == nil || l.state != event.GroupStable || x.setup == nil {
+			continue
+		}
+		seen, c := g.seenBy(l.leader, p.tp.Topic), g.groups.byMember[l.leader]
+		if c != nil && g.now < c.seenAt+x.setup.MetadataAge && slices.ContainsFunc(p.topic.toldFirst, func(n int32) bool { return seen <= n && n <= p.tp.Partition }) {
+			return "the group's leader has not heard of it yet: a new controller told brokers of it later than of others"
+		}
+	}
+	return ""
 }

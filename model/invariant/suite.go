@@ -55,6 +55,8 @@ type Group struct {
 	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager
 	// members, one where all subscribe to the same topics, else three.
 	Rounds int
+	// MetadataAge is the largest metadata.max.age.ms of its members.
+	MetadataAge kafka.Nanos
 }
 
 // checker watches for one invariant.
@@ -180,7 +182,7 @@ func (g *ghost) observed(e *event.Event) {
 		g.ch.p.chose(e)
 	case event.BecameLeader:
 		g.ch.p.tookOffice(e)
-	case event.ControllerElected, event.ControlWrite, event.BrokerRegistered, event.ControlExecuted:
+	case event.ControllerElected, event.ControlWrite, event.BrokerRegistered, event.BrokerUnregistered, event.ControlExecuted:
 		g.controlled(e)
 	case event.RecordDelivered:
 		g.ch.p.readEnd = max(g.ch.p.readEnd, e.Last+1)

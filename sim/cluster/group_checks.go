@@ -30,6 +30,7 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 		g.Poll = max(g.Poll, kafka.Nanos(cfg.MaxPollRecords)*s.Processing)
 		g.Callback = max(g.Callback, s.Revoke)
 		g.Rounds = max(g.Rounds, c.followUps(s, cfg))
+		g.MetadataAge = max(g.MetadataAge, cfg.MetadataMaxAge)
 	}
 	if len(setup.Groups) == 0 {
 		return
