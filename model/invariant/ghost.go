@@ -97,6 +97,8 @@ type node struct {
 	executed kafka.ControllerEpoch
 	// away: its registration is gone.
 	away bool
+	// heard is when this process last carried out an UpdateMetadata.
+	heard kafka.Nanos
 	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
 	unfit string
 	// lied: its disk reported syncs that it had not done; lost: and then lost its power.
@@ -320,7 +322,7 @@ func (g *ghost) process(e *event.Event) {
 	g.ch.n = n
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
-		n.before, n.executed, n.unfit = n.registered, 0, ""
+		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
 	}
 	how := exited
 	if e.Kind == event.NodeCrashed {
@@ -386,6 +388,9 @@ func (g *ghost) controlled(e *event.Event) {
 		g.ch.n.away = true
 	case event.ControlExecuted:
 		g.ch.n.executed = max(g.ch.n.executed, e.ControllerEpoch)
+		if e.Text == updateMetadata {
+			g.ch.n.heard = e.Time
+		}
 	}
 }
 

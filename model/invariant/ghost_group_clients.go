@@ -27,6 +27,8 @@ type groupClient struct {
 	joinLost bool
 	lostAt   kafka.Nanos
 	steadyAt kafka.Nanos
+	// seeks: it asks brokers for the coordinator, and has not heard of one.
+	seeks    bool
 	ids      []string // the last ids, newest last
 	steadyID string   // with which it was in a generation last
 	parts    []*clientPart
@@ -149,8 +151,10 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.member, c.generation = e.Member, e.Generation
 	}
 	switch e.Kind {
+	case event.CoordinatorSought:
+		c.seeks = true
 	case event.CoordinatorFound:
-		c.node = e.Node
+		c.node, c.seeks = e.Node, false
 	case event.CoordinatorLost:
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		c.joinLost = c.joinLost || c.state == event.MemberPreparing
@@ -230,7 +234,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 		x.given = -1 // a static member that comes back may be given it in the same generation
 	}
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
-	c.reset, c.joinLost = true, false
+	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed = at, at
 	c.sync, c.seen = syncAnswer{}, nil
 }

@@ -13,7 +13,7 @@ func groupSettles() rule {
 		Info: Info{
 			Name:  "group-settles",
 			Rules: "groups 6.5",
-			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over or gets the min.insync.replicas back that its offsets need, and no topic changes, then its members join, and take " +
+			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over, hears late who leads its partition of __consumer_offsets, or gets the min.insync.replicas back that its offsets need, and no topic changes, then its members join, and take " +
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
@@ -21,7 +21,8 @@ func groupSettles() rule {
 				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
-			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged},
+			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged,
+			event.ControlExecuted},
 		build: func(f *findings) checker { return &settles{findings: f} },
 	}
 }
@@ -33,6 +34,8 @@ type settles struct {
 	struck []kafka.Nanos // by the number of the group
 	rest   []Rest        // likewise
 }
+
+const updateMetadata = "UpdateMetadata"
 
 const doomedSubscription = "a topic that its members subscribe to is deleted"
 
@@ -76,6 +79,34 @@ func (c *settles) strike(e *event.Event) {
 			c.struck[i], c.rest[i] = e.Time, Rest{}
 		}
 	}
+}
+
+// heard begins the time anew for the groups whose partition of __consumer_offsets a broker
+// hears of only now, while a member asks for the coordinator: the broker that it asks
+// answers from what it was told (KafkaApis.getCoordinator), and which one it asks is not its
+// choice (NetworkClient.leastLoadedNode takes the one that it is connected to). A controller
+// tells a broker nothing for as long as controller.socket.timeout.ms after the faults, if
+// an answer was lost (see short).
+func (c *settles) heard(e *event.Event) {
+	if c.g.groups == nil || e.Text != updateMetadata {
+		return
+	}
+	for i, x := range c.g.groups.list {
+		c.since(i)
+		if c.g.newTo(x, c.g.ch.n.heard) && slices.ContainsFunc(c.g.groups.clients, func(o *groupClient) bool { return o.of == x && o.seeks }) {
+			c.struck[i], c.rest[i] = e.Time, Rest{}
+		}
+	}
+}
+
+// newTo reports whether the state of the group's partition of __consumer_offsets, of any if
+// no coordinator ever told of the group, was committed after a broker had heard of states.
+func (g *ghost) newTo(x *group, heard kafka.Nanos) (is bool) {
+	if p := g.offsetsPartition(x.index); p != nil {
+		return p.auth.known && p.auth.at > heard
+	}
+	g.each(func(p *partition) { is = is || p.tp.Topic == offsetsTopic && p.auth.known && p.auth.at > heard })
+	return is
 }
 
 // term is one of the times that make the bound of groups 6.5.
@@ -129,6 +160,9 @@ func (c *settles) observe(e *event.Event) {
 		if c.g.ch.topicChanged {
 			c.strike(e)
 		}
+		return
+	case event.ControlExecuted:
+		c.heard(e)
 		return
 	case event.PartitionChanged:
 		if p := c.g.ch.p; e.TP.Topic == offsetsTopic && len(c.g.ch.before.isr) < p.minISR() && !p.short() {
