@@ -118,3 +118,13 @@ func TestABrokerThatEndsBecauseOfAFaultAfterTheHealIsStarted(t *testing.T) {
 		t.Errorf("%s\n%s\n%s", r.Verdict, strings.Join(r.Why, "\n"), strings.Join(r.Warnings, "\n"))
 	}
 }
+
+// An administrator whose process is stopped and started again repeats the command: it is
+// answered, or told that nothing is left to do.
+func TestAnAdministratorWhoIsStartedAgainRepeatsTheCommand(t *testing.T) {
+	r := runEvent(t, "{at: 6s, create_partitions: {topic: orders, partitions: 5}}\n"+
+		"  - {when: {event: node-booted, after: 5s}, stop: $node, restart_after: 1s}")
+	if r.Verdict != outcome.Pass || len(r.Faults) != 2 || r.Faults[1].Hit != "topics-1" {
+		t.Errorf("%s %q %+v", r.Verdict, r.Why, r.Faults)
+	}
+}

@@ -46,9 +46,11 @@ func (c *Cluster) openDeletions(o *opens) {
 // command starts a process; its name goes by how many there were before.
 func (c *Cluster) command(what string, cfg client.TopicCommandConfig) string {
 	cfg.Bootstrap, cfg.MetadataVersion = c.bootstrap(), c.profile.Versions.Metadata
-	t := &topicCommand{what: what, process: client.NewTopicCommand(cfg),
-		host: host{name: fmt.Sprintf("topics-%d", len(c.commands)+1), kind: toolKind}}
-	t.boot = func() { c.k.Boot(t.id, t.process, nil) }
+	t := &topicCommand{what: what, host: host{name: fmt.Sprintf("topics-%d", len(c.commands)+1), kind: toolKind}}
+	t.boot = func() { // who starts it again repeats the command
+		t.process = client.NewTopicCommand(cfg)
+		c.k.Boot(t.id, t.process, nil)
+	}
 	c.commands = append(c.commands, t)
 	c.add(&t.host)
 	t.boot()
