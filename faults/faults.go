@@ -84,9 +84,11 @@ type Target interface {
 	// Failpoint arms a named point; an error names what is wrong with site or term.
 	Failpoint(actor, site, term string) (lift func(), err error)
 
-	// CreatePartitions and DeleteTopic start an administrator's command and return its name.
+	// CreatePartitions, DeleteTopic and CreateTopic start an administrator's command and
+	// return its name.
 	CreatePartitions(topic string, partitions int32) (actor string)
 	DeleteTopic(topic string) (actor string)
+	CreateTopic(topic string) (actor string)
 
 	// Clock moves the wall clock by a constant (C1) or a jump (C3, C4).
 	Clock(actor string, delta kafka.Nanos) (lift func())

@@ -133,7 +133,7 @@ var Rows = []Row{
 	{"K15", "quota throttling", "", "no quotas"},
 
 	{"O1", "reassignment during failures", "", "no reassignment yet"},
-	{"O2", "topic deleted and created again", "create_partitions, delete_topic", "more partitions of a topic, or its deletion; no topic is created again"},
+	{"O2", "topic deleted and created again", "create_partitions, delete_topic, create_topic", "more partitions of a topic, its deletion, and its creation anew with the same settings"},
 	{"O3", "configuration changed in flight", "", "settings do not change while brokers run"},
 	{"O4", "unclean election", "unclean.leader.election.enable", ""},
 	{"O5", "election storms", "leader.imbalance.check.interval.seconds with kill or stop", "preferred leaders"},

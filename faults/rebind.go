@@ -74,7 +74,7 @@ func edit(f Fault, one func(Selector) Selector, all func([]Selector) []Selector)
 	case Failpoint:
 		f.Node = one(f.Node)
 		return f
-	case CreatePartitions, DeleteTopic: // concern no node
+	case CreatePartitions, DeleteTopic, CreateTopic: // concern no node
 		return f
 	}
 	panic("faults: the selectors of " + f.Word() + " are not known")

@@ -37,6 +37,7 @@ var Table = []Kind{
 	{"clock_jump", "C3 C4", "the wall clock jumps and stays", "{at: 10s, clock_jump: {node: broker-1, by: -1h}}"},
 	{"create_partitions", "O2", "an administrator gives a topic more partitions: so many in all", "{at: 10s, create_partitions: {topic: orders, partitions: 6}}"},
 	{"delete_topic", "O2", "an administrator deletes a topic", "{at: 10s, delete_topic: orders}"},
+	{"create_topic", "O2", "an administrator creates a topic again that was deleted, as it was", "{at: 20s, create_topic: orders}"},
 }
 
 // Words are the scenario words of all faults, in the order of the table.

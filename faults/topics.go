@@ -39,3 +39,21 @@ func (f DeleteTopic) Selectors() []Selector { return nil }
 func (f DeleteTopic) Start(t Target, c Context) (string, func(Target), error) {
 	return t.DeleteTopic(f.Topic), nil, nil
 }
+
+// CreateTopic is an administrator who creates a topic again that was deleted, with the
+// partitions, replicas and settings that the scenario gives it; while it is still there, or
+// marked for deletion, they ask again.
+type CreateTopic struct{ Topic string }
+
+// Word implements Fault.
+func (f CreateTopic) Word() string { return "create_topic" }
+
+func (f CreateTopic) String() string { return "create_topic: " + f.Topic }
+
+// Selectors implements Fault.
+func (f CreateTopic) Selectors() []Selector { return nil }
+
+// Start implements Fault.
+func (f CreateTopic) Start(t Target, c Context) (string, func(Target), error) {
+	return t.CreateTopic(f.Topic), nil, nil
+}

@@ -105,7 +105,7 @@ func (e *entry) checkTimes(n *yaml.Node) {
 		if e.p.For > 0 {
 			e.l.errorAt(n, "%s takes restart_after, not for", e.p.Fault.Word())
 		}
-	case faults.Restart, faults.Resume, faults.Reset, faults.HalfOpen, faults.CreatePartitions, faults.DeleteTopic:
+	case faults.Restart, faults.Resume, faults.Reset, faults.HalfOpen, faults.CreatePartitions, faults.DeleteTopic, faults.CreateTopic:
 		if e.p.For > 0 || e.p.RestartAfter > 0 {
 			e.l.errorAt(n, "%s happens at once: it takes neither for nor restart_after", e.p.Fault.Word())
 		}

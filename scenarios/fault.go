@@ -95,6 +95,8 @@ func (e *entry) fault(word string, n *yaml.Node) {
 		e.createPartitions(n)
 	case "delete_topic":
 		e.deleteTopic(n)
+	case "create_topic":
+		e.createTopic(n)
 	default:
 		panic("scenarios: fault " + word + " is in the table but cannot be read")
 	}

@@ -34,6 +34,13 @@ func (w *world) deletion() {
 	p.Trigger.At = w.millis("at", 4*kafka.Second, generatedHeal-kafka.Second)
 	p.Fault = faults.DeleteTopic{Topic: w.spec.Topics[1].Name}
 	w.spec.Events = append(w.spec.Events, p)
+	// Without topic ids a client waits for the new topic's leader epochs to pass those that it
+	// has seen of the deleted one, perhaps for ever (bugs C-14).
+	if w.spec.Protocol == "zk-3.9" && w.odd("topic-recreation", 33) {
+		p.Trigger.At = min(p.Trigger.At+w.millis("gap", 50*kafka.Millisecond, 10*kafka.Second), generatedHeal-kafka.Millisecond)
+		p.Fault = faults.CreateTopic{Topic: w.spec.Topics[1].Name}
+		w.spec.Events = append(w.spec.Events, p)
+	}
 }
 
 // topicsThatMayGrow are those to which no static member subscribes. A static member that

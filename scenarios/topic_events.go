@@ -26,21 +26,45 @@ func (e *entry) deleteTopic(n *yaml.Node) {
 	e.p.Fault = f
 }
 
-// MostPartitions is how many partitions t may have at most: some are added by events.
-func (s *Spec) MostPartitions(t *Topic) int32 {
-	most := t.Partitions
-	grow := func(f faults.Fault) {
-		if g, ok := f.(faults.CreatePartitions); ok && g.Topic == t.Name {
-			most = max(most, g.Partitions)
+func (e *entry) createTopic(n *yaml.Node) {
+	f := faults.CreateTopic{}
+	e.l.text("create_topic", &f.Topic)(n)
+	e.l.later = append(e.l.later, func() {
+		if t := e.l.topicNamed(n, f.Topic); t != nil && !e.l.spec.mayDelete(f.Topic) {
+			e.l.errorAt(n, "topic %s exists from the beginning, and no event deletes it", f.Topic)
 		}
-	}
+	})
+	e.p.Fault = f
+}
+
+// mayDelete reports whether some event deletes the topic.
+func (s *Spec) mayDelete(topic string) (may bool) {
+	s.eachFault(func(f faults.Fault) {
+		d, ok := f.(faults.DeleteTopic)
+		may = may || ok && d.Topic == topic
+	})
+	return may
+}
+
+// eachFault visits the faults of all events, those that may be drawn too.
+func (s *Spec) eachFault(visit func(faults.Fault)) {
 	for i := range s.Events {
-		grow(s.Events[i].Fault)
+		visit(s.Events[i].Fault)
 	}
 	if s.Chaos != nil {
 		for i := range s.Chaos.Of {
-			grow(s.Chaos.Of[i].Fault)
+			visit(s.Chaos.Of[i].Fault)
 		}
 	}
+}
+
+// MostPartitions is how many partitions t may have at most: some are added by events.
+func (s *Spec) MostPartitions(t *Topic) int32 {
+	most := t.Partitions
+	s.eachFault(func(f faults.Fault) {
+		if g, ok := f.(faults.CreatePartitions); ok && g.Topic == t.Name {
+			most = max(most, g.Partitions)
+		}
+	})
 	return most
 }

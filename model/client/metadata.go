@@ -49,7 +49,7 @@ func (t *topicInfo) vanish(out *step.Effects) {
 	for i, p := range t.partitions {
 		t.seen[i] = p.epoch
 	}
-	t.partitions = t.partitions[:0]
+	t.partitions, t.id = t.partitions[:0], kafka.TopicID{}
 }
 
 // leaderInfo is the leader of a partition as last learned. The epoch never goes
@@ -153,7 +153,7 @@ func (m *metadata) setBrokers(brokers []kmsg.MetadataResponseBroker) {
 }
 
 func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.MetadataResponseTopic) (again bool) {
-	recreated := !t.id.IsZero() && !kafka.TopicID(rt.TopicID).IsZero() && t.id != rt.TopicID
+	recreated := !kafka.TopicID(rt.TopicID).IsZero() && t.id != rt.TopicID
 	t.id = rt.TopicID
 	for len(t.partitions) < len(rt.Partitions) {
 		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}

@@ -52,6 +52,9 @@ func (s *script) play(d *datadriven.TestData) {
 		s.lab = newLab(s.t, NewTopicCommand(TopicCommandConfig{Bootstrap: []step.Addr{addrOf(1)}, MetadataVersion: 12, Topic: "orders", Partitions: int32(a.int("to", 6))}))
 	case "deletion":
 		s.lab = newLab(s.t, NewTopicCommand(TopicCommandConfig{Bootstrap: []step.Addr{addrOf(1)}, MetadataVersion: 12, Topic: "orders"}))
+	case "creation":
+		s.lab = newLab(s.t, NewTopicCommand(TopicCommandConfig{Bootstrap: []step.Addr{addrOf(1)}, MetadataVersion: 12, Topic: "orders",
+			Create: &NewTopic{Name: "orders", Partitions: 2, Replication: 3}}))
 	case "controller":
 		s.lab.cluster.controller = int32(a.int("is", -1))
 	case "topic":

@@ -31,7 +31,9 @@ type TopicCommandConfig struct {
 	MetadataVersion int16
 	Topic           string
 	// Partitions is how many the topic shall have; with 0 it is deleted.
-	Partitions     int32
+	Partitions int32
+	// Create is not nil for a topic of that name that is to be created.
+	Create         *NewTopic
 	RequestTimeout kafka.Nanos // request.timeout.ms
 	APITimeout     kafka.Nanos // default.api.timeout.ms
 	RetryBackoff   kafka.Nanos
@@ -42,6 +44,9 @@ type TopicCommandConfig struct {
 // or the broker is not the controller (any more), until APITimeout is over; what the
 // controller says of the topic is final. A request that is repeated may have been
 // executed the first time: then the command hears an error although all is done.
+//
+// Who creates a topic whose predecessor is not gone asks again, too: its name is taken until
+// the last replica is deleted.
 type TopicCommand struct {
 	cfg      TopicCommandConfig
 	network  network
@@ -49,6 +54,7 @@ type TopicCommand struct {
 	asking   bool
 	retryAt  kafka.Nanos
 	deadline kafka.Nanos // 0 before the first step
+	lost     bool        // a request went without an answer: it may have been executed
 	done     bool
 	failure  string
 }
@@ -66,6 +72,9 @@ func NewTopicCommand(cfg TopicCommandConfig) *TopicCommand {
 	}
 	c := &TopicCommand{cfg: cfg, wake: netclient.Alarm{Lane: lane, Kind: wakeTimer}}
 	c.network = adminNetwork(cfg.Bootstrap, cfg.MetadataVersion, cfg.RequestTimeout, cfg.RetryBackoff)
+	if cfg.Create != nil {
+		c.network.meta.topic(cfg.Topic)
+	}
 	return c
 }
 
@@ -141,6 +150,13 @@ func (c *TopicCommand) ask(in *step.Input, out *step.Effects) kafka.Nanos {
 }
 
 func (c *TopicCommand) request() kmsg.Request {
+	if c.cfg.Create != nil {
+		r := kmsg.NewPtrCreateTopicsRequest()
+		r.Version = createTopicsVersion
+		r.TimeoutMillis = int32(c.cfg.RequestTimeout / kafka.Millisecond)
+		r.Topics = append(r.Topics, c.cfg.Create.request())
+		return r
+	}
 	if c.cfg.Partitions == 0 {
 		r := kmsg.NewPtrDeleteTopicsRequest()
 		r.Version, r.TopicNames = deleteTopicsVersion, []string{c.cfg.Topic}
@@ -161,7 +177,10 @@ func (c *TopicCommand) answered(in *step.Input, done *netclient.Completion) {
 	c.asking = false
 	code, message, ok := c.verdict(done.Response)
 	switch {
-	case !ok, code == kafka.NotController:
+	case code == kafka.TopicAlreadyExists && c.lost && c.network.meta.topic(c.cfg.Topic).err == kafka.None:
+		c.end("") // as far as one can tell, the request without an answer has created it
+	case !ok, code == kafka.NotController, c.cfg.Create != nil && mayBeCreatedAgain(code):
+		c.lost = c.lost || !ok
 		c.retryAt = in.Now + c.cfg.RetryBackoff
 		c.network.requestUpdateNow()
 	case code == kafka.None:
@@ -176,6 +195,9 @@ func (c *TopicCommand) verdict(resp step.Message) (code kafka.ErrorCode, message
 	if d, ok := resp.(*kmsg.DeleteTopicsResponse); ok && len(d.Topics) > 0 {
 		return kafka.ErrorCode(d.Topics[0].ErrorCode), "", true
 	}
+	if t, ok := resp.(*kmsg.CreateTopicsResponse); ok && len(t.Topics) > 0 {
+		return kafka.ErrorCode(t.Topics[0].ErrorCode), said(t.Topics[0].ErrorMessage), true
+	}
 	r, ok := resp.(*kmsg.CreatePartitionsResponse)
 	if !ok {
 		return 0, "", false
@@ -185,6 +207,11 @@ func (c *TopicCommand) verdict(resp step.Message) (code kafka.ErrorCode, message
 		return 0, "", false
 	}
 	return kafka.ErrorCode(r.Topics[i].ErrorCode), said(r.Topics[i].ErrorMessage), true
+}
+
+// mayBeCreatedAgain: the earlier topic of the name is not gone, or brokers are missing.
+func mayBeCreatedAgain(code kafka.ErrorCode) bool {
+	return code == kafka.TopicAlreadyExists || mayStillBeCreated(code)
 }
 
 func said(message *string) string {

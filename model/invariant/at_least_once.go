@@ -16,7 +16,7 @@ func atLeastOnce() rule {
 			Broken: "commits before the work (at most once); an automatic commit at a close in the middle of a batch; a reset by auto.offset.reset passes records over; the log " +
 				"was cut below the committed offset, or has a hole that a power loss left, or lost its beginning to retention; in a compacted log offsets without a record are no gaps",
 		},
-		kinds: []event.Kind{event.RecordDelivered, event.RecordProcessed, event.PositionReset, event.PartitionAssigned, event.CommitSent},
+		kinds: []event.Kind{event.RecordDelivered, event.RecordProcessed, event.PositionReset, event.PartitionAssigned, event.CommitSent, event.TopicCreated},
 		build: func(f *findings) checker {
 			return &leastOnce{findings: f, work: map[*clientPart]*inHand{}, read: map[*group]map[kafka.TopicPartition]*readBy{}}
 		},
@@ -45,6 +45,10 @@ type readBy struct {
 }
 
 func (c *leastOnce) observe(e *event.Event) {
+	if e.Kind == event.TopicCreated {
+		c.anew(e.TP.Topic)
+		return
+	}
 	x, part := c.g.ch.groups.of, c.g.ch.groups.part
 	if x == nil || part == nil {
 		return
@@ -72,6 +76,20 @@ func (c *leastOnce) observe(e *event.Event) {
 		}
 	case event.CommitSent:
 		c.sent(x, w, e)
+	}
+}
+
+// anew forgets what was given of a deleted topic.
+func (c *leastOnce) anew(topic string) {
+	if c.g.groups == nil {
+		return
+	}
+	for _, x := range c.g.groups.list {
+		for _, com := range x.coms {
+			if com.tp.Topic == topic {
+				delete(c.read[x], com.tp)
+			}
+		}
 	}
 }
 
@@ -129,6 +147,10 @@ func (c *leastOnce) gap(x *group, com *committed, p *partition, r *readBy) {
 		}
 		if why := p.fellBack(at); why != "" {
 			c.suspend(p, why)
+			return
+		}
+		if at < p.shownBefore() {
+			c.suspend(p, recreatedText)
 			return
 		}
 		c.violateGroup(x, com.tp, "it has committed %d for %s; nobody was given offset %d", com.offset, com.tp, at)

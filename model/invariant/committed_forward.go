@@ -35,7 +35,11 @@ func (c *forwardCommits) observe(e *event.Event) {
 	if e.Offset >= e.Base {
 		return
 	}
-	if why := c.g.decrease(com, e); why != "" {
+	why := c.g.decrease(com, e)
+	if p := c.g.ch.p; why == "" && e.Base > p.committed.end && e.Base <= p.shownBefore() {
+		why = recreatedText
+	}
+	if why != "" {
 		c.suspend(c.g.ch.p, why)
 		return
 	}
@@ -137,6 +141,10 @@ func (c *aPosition) observe(e *event.Event) {
 	if e.Offset > p.shown() {
 		if why := p.fellBack(e.Offset); why != "" {
 			c.suspend(p, why)
+			return
+		}
+		if e.Offset <= p.shownBefore() {
+			c.suspend(p, recreatedText)
 			return
 		}
 		c.violateGroup(x, e.TP, "%s commits %d for %s at %s; the high watermark was never above %d", e.Actor, e.Offset, e.TP, e.Time, p.shown())

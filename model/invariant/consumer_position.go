@@ -35,6 +35,8 @@ func (c *forward) observe(e *event.Event) {
 		return
 	}
 	switch {
+	case r.position == kafka.NoOffset && e.Base > 0 && p.readBefore(e.Actor):
+		c.suspend(p, recreatedText)
 	case r.position == kafka.NoOffset || e.Base == r.position:
 	case e.Base < r.position:
 		c.violate(p, "%s got offset %d at %s after it had got %d, without a reset", e.Actor, e.Base, e.Time, r.position-1)
@@ -57,6 +59,9 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	why := p.fellBack(e.Offset)
 	if why == "" {
 		why = p.shortLeader(e.Offset)
+	}
+	if why == "" && r.position == kafka.NoOffset && p.readBefore(e.Actor) {
+		why = recreatedText
 	}
 	switch {
 	case why != "":

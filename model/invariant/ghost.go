@@ -48,6 +48,9 @@ type change struct {
 	// unread, of a compacted partition's BatchAppended and RecordDelivered: the records
 	// cannot be read.
 	unread bool
+	// risen: the replica, or the records, are of a deleted topic of the name: ReplicaLoaded,
+	// BatchAppended, RecordDelivered.
+	risen bool
 
 	end   kafka.Offset      // of the replica's log before the event
 	hw    kafka.Offset      // before the event
@@ -85,6 +88,8 @@ type topic struct {
 	// toldFirst are those that new controllers told of in their first request.
 	toldFirst []int32
 	parts     []*partition // by number
+	// graves are the deleted topics that had its name before, newest last.
+	graves []*topic
 }
 
 // node is a broker as seen from outside.
@@ -142,6 +147,7 @@ func (g *ghost) partition(tp kafka.TopicPartition) *partition {
 	}
 	if t.parts[n] == nil {
 		t.parts[n] = newPartition(kafka.TopicPartition{Topic: t.Name, Partition: int32(n)}, t)
+		t.parts[n].inherit(t.graves)
 		if k := t.parts[n].keys; k != nil {
 			k.it.UseScratch(g.setup.Scratch)
 		}
@@ -211,10 +217,10 @@ func (g *ghost) observe(e *event.Event) {
 		g.ch.p = g.partition(e.TP)
 		g.cleaned(g.ch.p, g.ch.p.replica(e.Node), e)
 	case event.BatchSent, event.RecordAcked, event.RecordFailed:
-		g.ch.p = g.partition(e.TP)
+		g.ch.p = g.meant(e)
 		g.produced(e)
 	case event.RecordDelivered, event.PositionReset, event.OffsetAnswered, event.ProduceAnswered:
-		g.ch.p = g.partition(e.TP)
+		g.ch.p = g.meant(e)
 		if e.Kind != event.PositionReset {
 			if g.ch.r = g.ch.p.known(e.Node); g.ch.r == nil { // a broker that hosts no replica answers, too
 				g.ch.r = newReplica(e.Node, g.ch.p.root)
@@ -241,7 +247,7 @@ func (g *ghost) observe(e *event.Event) {
 func (g *ghost) topicCreated(name string, count int32) {
 	for _, t := range g.topics {
 		if t.Name == name {
-			clear(t.parts)
+			t.bury()
 			t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
 		}
 	}
@@ -294,7 +300,7 @@ func (g *ghost) disturb() {
 
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
-	clear(t.parts)
+	t.bury()
 	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed = t.count, 0, nil, nil, nil, true
 	g.disturb()
 }

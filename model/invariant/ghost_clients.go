@@ -26,6 +26,10 @@ type sender struct {
 	pipelined bool
 
 	sent, acked, unknown, refused intervals
+	// carried, of a topic that was created again, are those sent to the deleted one that may
+	// arrive now, as long as they have not; retried, those of which several attempts were made
+	// before the answer came.
+	carried, retried intervals
 	// lastN and last are the highest number acknowledged and the offset behind it.
 	lastN int64
 	last  kafka.Offset
@@ -86,6 +90,9 @@ func (g *ghost) produced(e *event.Event) {
 			break
 		}
 		s.acked.add(e.First, end)
+		if e.Index > 1 {
+			s.retried.add(e.First, end)
+		}
 		if e.First > s.lastN {
 			s.lastN, s.last = end-1, e.Last
 		}

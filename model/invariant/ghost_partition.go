@@ -63,6 +63,9 @@ type partition struct {
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch
 
+	// buried are the partitions of that name and number that were deleted, newest first.
+	buried []*partition
+
 	senders  []*sender
 	acks     ledger
 	readers  []*reader
@@ -187,6 +190,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	p := g.partition(e.TP)
 	r := p.replica(e.Node)
 	g.ch.p, g.ch.r = p, r
+	if len(p.buried) > 0 {
+		g.rises(p, r, e)
+	}
 	g.ch.end, g.ch.hw, g.ch.epoch, g.ch.role, g.ch.start = r.reach(), r.hw, r.epoch, r.role, r.logStart
 	switch e.Kind {
 	case event.BatchAppended:

@@ -56,6 +56,7 @@ type replica struct {
 	step   uint64
 	sparse bool
 
+	opened  bool     // its log was opened, in a topic that was created again
 	failed  bool     // its fetcher gave it up
 	loaded  bool     // its log is open
 	stop    stopKind // of its process; running while it runs

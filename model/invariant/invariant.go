@@ -141,6 +141,7 @@ func rules() []rule {
 		offsetsRemovedForCause(),
 		groupSettles(),
 		membersCarryOn(),
+		deletedStaysDeleted(),
 		convergesAfterHeal(),
 	}
 }

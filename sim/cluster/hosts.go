@@ -309,11 +309,7 @@ var commitModes = map[string]client.CommitMode{"": client.CommitAuto, "auto": cl
 func (c *Cluster) buildAdmin() {
 	cfg := client.AdminConfig{Bootstrap: c.bootstrap(), MetadataVersion: c.profile.Versions.Metadata}
 	for _, t := range c.spec.Topics {
-		n := client.NewTopic{Name: t.Name, Partitions: t.Partitions, Replication: int16(t.Replication), Assignment: t.Assignment}
-		for _, s := range t.Config {
-			n.Configs = append(n.Configs, client.TopicConfig{Key: s.Key, Value: s.Value})
-		}
-		cfg.Topics = append(cfg.Topics, n)
+		cfg.Topics = append(cfg.Topics, newTopic(&t))
 	}
 	h := &host{name: "admin", kind: toolKind}
 	h.boot = func() {
@@ -321,6 +317,15 @@ func (c *Cluster) buildAdmin() {
 		c.k.Boot(h.id, c.admin, nil)
 	}
 	c.add(h)
+}
+
+// newTopic is how a topic of the scenario is created.
+func newTopic(t *scenarios.Topic) client.NewTopic {
+	n := client.NewTopic{Name: t.Name, Partitions: t.Partitions, Replication: int16(t.Replication), Assignment: t.Assignment}
+	for _, s := range t.Config {
+		n.Configs = append(n.Configs, client.TopicConfig{Key: s.Key, Value: s.Value})
+	}
+	return n
 }
 
 // adminStart gives the brokers time to register, so that placement sees all of them.

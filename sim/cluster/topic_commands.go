@@ -6,6 +6,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/broker"
 	"github.com/simkafka/simkafka/model/client"
+	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/sim/kernel"
 )
 
@@ -26,6 +27,19 @@ func (c *Cluster) CreatePartitions(topic string, partitions int32) string {
 // DeleteTopic implements faults.Target.
 func (c *Cluster) DeleteTopic(topic string) string {
 	return c.command("delete_topic of "+topic, client.TopicCommandConfig{Topic: topic})
+}
+
+// CreateTopic implements faults.Target. The administrator does not give up for long, as the
+// earlier topic of the name is there until all brokers with replicas of it have come back.
+func (c *Cluster) CreateTopic(topic string) string {
+	cfg := client.TopicCommandConfig{Topic: topic, APITimeout: 3 * kafka.Minute, RetryBackoff: 500 * kafka.Millisecond}
+	for i := range c.spec.Topics {
+		if c.spec.Topics[i].Name == topic {
+			t := newTopic(&c.spec.Topics[i])
+			cfg.Create = &t
+		}
+	}
+	return c.command("create_topic of "+topic, cfg)
 }
 
 // openDeletions lists the topics that are to be deleted and are still there, if no broker is

@@ -40,10 +40,17 @@ func (a *authority) observe(e *event.Event) {
 			a.leaders = make(map[string]string)
 		}
 		a.leaders[e.Group] = e.Member
+	case event.TopicCreated:
+		a.gone = slices.DeleteFunc(a.gone, func(name string) bool { return name == e.TP.Topic })
 	case event.TopicDeletionAsked:
 		a.doomed = append(a.doomed, e.TP.Topic)
 	case event.TopicDeleted:
 		a.gone = append(a.gone, e.TP.Topic)
+		for _, tp := range a.order {
+			if tp.Topic == e.TP.Topic {
+				delete(a.parts, tp)
+			}
+		}
 		a.order = slices.DeleteFunc(a.order, func(tp kafka.TopicPartition) bool { return tp.Topic == e.TP.Topic })
 		a.doomed = slices.DeleteFunc(a.doomed, func(name string) bool { return name == e.TP.Topic })
 	case event.DirectoryOffline:

@@ -21,6 +21,7 @@ type owned struct {
 
 	start   kafka.Offset // where the group began; -1 = unknown
 	covered []stretch    // offsets that were processed, in order
+	earlier int64        // offsets skipped of deleted topics of the name
 	next    []position   // of the clients that read it
 }
 
@@ -228,21 +229,22 @@ func (p *owned) cover(from, to kafka.Offset, n int64) {
 }
 
 // settle counts the offsets that the group has behind it and nobody processed.
-func (p *owned) settle() {
+func (p *owned) settle() { p.out.Skipped = p.earlier + p.gaps() }
+
+func (p *owned) gaps() (n int64) {
 	end := p.out.Committed
 	if n := len(p.covered); n > 0 {
 		end = max(end, p.covered[n-1].to)
 	}
-	p.out.Skipped = 0
 	at := p.start
 	if at == kafka.NoOffset {
-		return
+		return 0
 	}
 	for _, s := range p.covered {
-		p.out.Skipped += int64(max(0, s.from-at))
+		n += int64(max(0, s.from-at))
 		at = max(at, s.to)
 	}
-	p.out.Skipped += int64(max(0, end-at))
+	return n + int64(max(0, end-at))
 }
 
 // sample takes how far every group is behind.

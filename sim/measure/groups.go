@@ -282,6 +282,19 @@ func (g *groups) doomed(topic string, at kafka.Nanos) {
 	}
 }
 
+// created begins the account of a topic's records anew if there was another one of the name,
+// whose measured time stays ended.
+func (g *groups) created(topic string) {
+	for _, x := range g.list {
+		for _, p := range x.parts {
+			if p.out.TP.Topic == topic {
+				p.earlier += p.gaps()
+				p.start, p.covered, p.next = kafka.NoOffset, nil, nil
+			}
+		}
+	}
+}
+
 // result is in order of ids, clients and partitions.
 func (g *groups) result() []outcome.Group {
 	var out []outcome.Group

@@ -80,6 +80,10 @@ func (c *Collector) Observe(e *event.Event) {
 		c.keep(e)
 	case event.TopicDeleted:
 		c.keep(e)
+	case event.TopicCreated:
+		c.groups.created(e.TP.Topic)
+		c.wholeness(e.Time)
+		c.keep(e)
 	case event.PartitionChanged:
 		c.parts.changed(e)
 		c.wholeness(e.Time)
@@ -125,7 +129,7 @@ func (c *Collector) world(e *event.Event) {
 	case event.BrokerUnregistered:
 		c.registered(e.Node, false)
 	case event.Healed, event.Settled, event.ControllerElected, event.ControllerResigned, event.SessionExpired, event.DirectoryOffline, event.FetcherFailed,
-		event.Truncated, event.Assertion, event.TopicCreated:
+		event.Truncated, event.Assertion:
 	default:
 		return
 	}

@@ -33,6 +33,8 @@ func dropTopic(c *scenarios.Spec, name string) {
 			return f.Topic == name
 		case faults.DeleteTopic:
 			return f.Topic == name
+		case faults.CreateTopic:
+			return f.Topic == name
 		}
 		return false
 	})

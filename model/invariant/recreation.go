@@ -1,0 +1,200 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/client"
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
+)
+
+func deletedStaysDeleted() rule {
+	return rule{
+		Info: Info{
+			Name:  "deleted-stays-deleted",
+			Rules: "INV-23",
+			Words: "A topic that is created again under its name begins empty: no replica of the deleted one becomes one of its own, and records whose fate was " +
+				"known before are neither in its log nor given to a consumer that has begun to read it.",
+			When: "at each load of a log, append by a leader and delivery, of a topic created again",
+			Broken: "a producer may send again what it has no answer for; a request that was given up may be carried out later; a consumer hands out what it had fetched " +
+				"before, as long as it has got nothing newer",
+		},
+		kinds: []event.Kind{event.ReplicaLoaded, event.BatchAppended, event.RecordDelivered},
+		build: func(f *findings) checker { return &staysDeleted{f} },
+	}
+}
+
+type staysDeleted struct{ *findings }
+
+func (c *staysDeleted) observe(e *event.Event) {
+	p := c.g.ch.p
+	if len(p.buried) == 0 || e.Kind == event.BatchAppended && !e.Flag {
+		return
+	}
+	c.checked++
+	switch {
+	case !c.g.ch.risen:
+	case e.Kind == event.ReplicaLoaded:
+		c.violate(p, "%s opened at %s a log of %d to %d for a topic that was created again; it is of the deleted one", nodeName(e.Node), e.Time, e.LogStart, e.LEO)
+	case e.Kind == event.BatchAppended:
+		c.violate(p, "%s appended at offset %d records that the producer knew to be in the deleted topic, or in none", nodeName(e.Node), e.Base)
+	default:
+		c.violate(p, "%s got at offset %d %d records of the deleted topic, from number %d of producer %d on, after it had got some of the new one",
+			e.Actor, e.Base, e.Count, e.First, e.Producer)
+	}
+}
+
+// bury puts the partitions of a deleted topic away: nothing of them is judged any more, but
+// what is still on its way is known.
+func (t *topic) bury() {
+	if !slices.ContainsFunc(t.parts, func(p *partition) bool { return p != nil }) {
+		return
+	}
+	grave := &topic{Topic: t.Topic, doomed: true, parts: slices.Clone(t.parts)}
+	for _, p := range grave.parts {
+		if p != nil {
+			p.topic = grave
+		}
+	}
+	clear(t.parts)
+	t.graves = append(t.graves, grave)
+}
+
+// inherit takes over what may still arrive of what was sent to p's predecessors.
+func (p *partition) inherit(graves []*topic) {
+	for i := len(graves) - 1; i >= 0; i-- {
+		if n := int(p.tp.Partition); n < len(graves[i].parts) && graves[i].parts[n] != nil {
+			p.buried = append(p.buried, graves[i].parts[n])
+		}
+	}
+	for _, q := range p.buried {
+		for _, x := range q.senders {
+			if open := x.mayArrive(); len(open) > 0 {
+				s := p.sender(x.producer, open[0].lo)
+				s.pipelined = true // it may be sent behind what is sent from now on
+				for _, o := range open {
+					s.carried.add(o.lo, o.hi)
+				}
+			}
+		}
+	}
+}
+
+// mayArrive lists the records that a broker may be asked to append: those without an
+// answer, those given up, and those of which an attempt may have been overtaken by another.
+func (s *sender) mayArrive() (open intervals) {
+	for _, set := range []intervals{s.sent, s.carried} {
+		for _, x := range set.minus(s.acked) {
+			for _, y := range (intervals{x}).minus(s.refused) {
+				open.add(y.lo, y.hi)
+			}
+		}
+	}
+	for _, x := range s.retried {
+		open.add(x.lo, x.hi)
+	}
+	return open
+}
+
+// meant is the partition that a fact of a client is about. An answer, and what is handed
+// out, may be of the deleted topic of the name.
+func (g *ghost) meant(e *event.Event) *partition {
+	p := g.partition(e.TP)
+	if len(p.buried) == 0 || e.First < 0 || e.Producer < 0 {
+		return p
+	}
+	switch e.Kind {
+	case event.RecordAcked, event.RecordFailed, event.RecordDelivered:
+	default:
+		return p
+	}
+	q := p.sentTo(e.Producer, e.First, e.Count)
+	if e.Kind == event.RecordDelivered && q != p && p.reader(e.Actor).delivered {
+		g.ch.risen = true
+		return p
+	}
+	return q
+}
+
+// sentTo is the one of p and its predecessors that the records were sent to last; p if they
+// were sent to none.
+func (p *partition) sentTo(producer int32, first int64, count int32) *partition {
+	if p.hasOf(producer, first, count) {
+		return p
+	}
+	for _, q := range p.buried {
+		if q.hasOf(producer, first, count) {
+			return q
+		}
+	}
+	return p
+}
+
+func (p *partition) hasOf(producer int32, first int64, count int32) bool {
+	s := p.knownSender(producer, first)
+	return s != nil && s.sent.count(first, first+int64(count)) > 0
+}
+
+// rises looks for what is of a deleted topic in a replica of the one that has its name now.
+// Records that may arrive count as sent to it when its leader appends them.
+func (g *ghost) rises(p *partition, r *replica, e *event.Event) {
+	switch {
+	case e.Kind == event.ReplicaLoaded:
+		g.ch.risen = !r.opened && e.LEO > 0
+		r.opened = true
+	case e.Kind == event.BatchAppended && e.Flag:
+		g.ch.risen = !p.arrives(e)
+	}
+}
+
+// arrives reports whether the records of an appended batch may be in p.
+func (p *partition) arrives(e *event.Event) bool {
+	producer, first, ok := firstOf(e.Batch)
+	if !ok {
+		return true // nobody's: see no-phantom
+	}
+	end := first + int64(e.Count)
+	s := p.knownSender(producer, first)
+	if s == nil {
+		return p.sentTo(producer, first, e.Count) == p
+	}
+	for _, x := range s.carried {
+		if lo, hi := max(x.lo, first), min(x.hi, end); lo < hi {
+			s.sent.add(lo, hi)
+		}
+	}
+	return s.sent.has(first, end) || p.sentTo(producer, first, e.Count) == p
+}
+
+// firstOf reads the head of a batch's first record.
+func firstOf(b record.Batch) (producer int32, number int64, ok bool) {
+	if len(b) < record.HeaderSize || b.IsControl() {
+		return 0, 0, false
+	}
+	var it record.Iterator
+	if it.Reset(b); !it.Next() {
+		return 0, 0, false
+	}
+	producer, number, _, ok = client.ParseRecord(it.Record())
+	return producer, number, ok
+}
+
+// recreatedText is why positions are not judged: Kafka's consumer keeps its own, and commits
+// it, until it hears that the topic was gone or that it is out of range; it may hear neither.
+const recreatedText = "the topic was deleted and created again, and a consumer went on from its position in the deleted one"
+
+// readBefore reports whether a consumer may have a position in a deleted topic of the name.
+func (p *partition) readBefore(actor string) bool {
+	return slices.ContainsFunc(p.buried, func(q *partition) bool {
+		return slices.ContainsFunc(q.readers, func(r *reader) bool { return r.actor == actor })
+	})
+}
+
+// shownBefore is the highest position that a consumer may have in a deleted topic of the name.
+func (p *partition) shownBefore() (end kafka.Offset) {
+	for _, q := range p.buried {
+		end = max(end, q.shown())
+	}
+	return end
+}
