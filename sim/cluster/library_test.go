@@ -64,6 +64,7 @@ var library = []pinned{
 	{name: "slow-disk"},
 	{name: "static-restart"},
 	{name: "topic-deleted", loss: true},
+	{name: "topic-recreated", loss: true},
 	{name: "unclean-election", loss: true},
 	{name: "w1"},
 	{name: "w2", idle: "a benchmark of some CPU seconds"},
