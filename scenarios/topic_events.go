@@ -31,7 +31,7 @@ func (e *entry) createTopic(n *yaml.Node) {
 	e.l.text("create_topic", &f.Topic)(n)
 	e.l.later = append(e.l.later, func() {
 		if t := e.l.topicNamed(n, f.Topic); t != nil && !e.l.spec.mayDelete(f.Topic) {
-			e.l.errorAt(n, "topic %s exists from the beginning, and no event deletes it", f.Topic)
+			e.l.warnAt(n, "topic %s exists from the beginning, and no event deletes it: the administrator asks in vain", f.Topic)
 		}
 	})
 	e.p.Fault = f

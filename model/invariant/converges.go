@@ -25,7 +25,8 @@ func convergesAfterHeal() rule {
 				"or because a checkpoint file that its lying disk had synced is not whole after a power loss; " +
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
 				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
-				"has no owner until the leader's metadata are renewed (metadata.max.age.ms)",
+				"has no owner until the leader's metadata are renewed (metadata.max.age.ms); " +
+				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -54,6 +55,9 @@ func (s *Suite) converged(open []string) {
 		}
 		if why == "" {
 			why = s.g.ofGroup(o)
+		}
+		if why == "" {
+			why = s.g.awaitsEpoch(o, p)
 		}
 		if why != "" {
 			f.suspend(p, o+": "+why)

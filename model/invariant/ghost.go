@@ -207,6 +207,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.ch.p.assignment = e.Replicas
 		g.topicGrows(g.ch.p)
 	case event.MetadataSeen:
+		g.sighted(e)
 		g.partitionSeen(e)
 	case event.PartitionChanged:
 		g.partitionChanged(e)
@@ -254,8 +255,8 @@ func (g *ghost) topicCreated(name string, count int32) {
 	g.disturb()
 }
 
-// partitionSeen: a member that learns of an added partition, or that its topic is deleted,
-// may have its group rebalance, as long after that as its metadata may be old.
+// partitionSeen: a member that learns of an added partition, or that its topic is deleted or
+// there again, may have its group rebalance, as long after that as its metadata may be old.
 func (g *ghost) partitionSeen(e *event.Event) {
 	if g.groups == nil {
 		return
@@ -268,10 +269,14 @@ func (g *ghost) partitionSeen(e *event.Event) {
 	switch c.seenAt = e.Time; {
 	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
 		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
+		c.vanished = append(c.vanished, e.TP)
 	case slices.Contains(c.seen, e.TP):
 		return
 	default:
-		if c.seen = append(c.seen, e.TP); e.TP.Partition < g.begunWith(e.TP.Topic) {
+		c.seen = append(c.seen, e.TP)
+		if i := slices.Index(c.vanished, e.TP); i >= 0 {
+			c.vanished = slices.Delete(c.vanished, i, i+1)
+		} else if e.TP.Partition < g.begunWith(e.TP.Topic) {
 			return
 		}
 	}

@@ -38,6 +38,8 @@ type groupClient struct {
 	// topic was unknown.
 	seen   []kafka.TopicPartition
 	seenAt kafka.Nanos // when it last learned something of a partition
+	// vanished are those that its metadata had and have no more.
+	vanished []kafka.TopicPartition
 }
 
 // joining: in the middle of a rebalance (rebalanceInProgress).
@@ -236,7 +238,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed = at, at
-	c.sync, c.seen = syncAnswer{}, nil
+	c.sync, c.seen, c.vanished = syncAnswer{}, nil, nil
 }
 
 // syncAnswered remembers what a member was told.

@@ -65,6 +65,8 @@ type partition struct {
 
 	// buried are the partitions of that name and number that were deleted, newest first.
 	buried []*partition
+	// sightings are the leaders of which consumers know, in a topic that was created again.
+	sightings []sighting
 
 	senders  []*sender
 	acks     ledger

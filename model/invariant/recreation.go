@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/client"
 	"github.com/simkafka/simkafka/model/event"
@@ -197,4 +198,60 @@ func (p *partition) shownBefore() (end kafka.Offset) {
 		end = max(end, q.shown())
 	}
 	return end
+}
+
+// sighting is what a client last learned of a partition's leader; NoNode if it knows none.
+type sighting struct {
+	actor  string
+	leader kafka.NodeID
+	epoch  kafka.LeaderEpoch
+}
+
+// sighted keeps what a client learns of a topic that was created again.
+func (g *ghost) sighted(e *event.Event) {
+	if !g.createdAgain(e.TP.Topic) {
+		return
+	}
+	p := g.partition(e.TP)
+	i := slices.IndexFunc(p.sightings, func(s sighting) bool { return s.actor == e.Actor })
+	if i < 0 {
+		p.sightings = append(p.sightings, sighting{actor: e.Actor})
+		i = len(p.sightings) - 1
+	}
+	p.sightings[i].leader, p.sightings[i].epoch = e.Leader, e.LeaderEpoch
+}
+
+func (g *ghost) createdAgain(name string) bool {
+	for _, t := range g.topics {
+		if t.Name == name {
+			return len(t.graves) > 0 && !t.doomed
+		}
+	}
+	return false
+}
+
+// awaitsEpoch says that a consumer stays where it is because its committed offset is of the
+// deleted topic, in a leader epoch above the one that the new topic has come to: it knows no
+// leader until an election brings that epoch.
+//
+// Kafka 3.9 is the same. Coordinators drop the committed offsets of a deleted topic, but one
+// that a member commits after that, as in the loop of KAFKA-13310, is taken as soon as the
+// name is there again. ConsumerCoordinator.refreshCommittedOffsetsIfNeeded tells its epoch to
+// Metadata.updateLastSeenEpochIfNewer; Metadata.updateLatestMetadata then takes no lower one
+// while the topic keeps its id, and partitionMetadataIfCurrent has no leader.
+func (g *ghost) awaitsEpoch(line string, p *partition) string {
+	if p == nil || len(p.buried) == 0 {
+		return ""
+	}
+	for _, s := range p.sightings {
+		if s.leader == kafka.NoNode && s.epoch > p.auth.epoch && p.hadEpoch(s.epoch) && strings.HasPrefix(line, "consumer "+s.actor+" is at ") {
+			return "its committed offset is of the deleted topic of that name, in a leader epoch that the new one has not come to"
+		}
+	}
+	return ""
+}
+
+// hadEpoch reports whether a deleted topic of the name came to an epoch.
+func (p *partition) hadEpoch(epoch kafka.LeaderEpoch) bool {
+	return slices.ContainsFunc(p.buried, func(q *partition) bool { return q.auth.known && q.auth.epoch >= epoch })
 }

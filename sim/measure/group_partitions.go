@@ -21,7 +21,8 @@ type owned struct {
 
 	start   kafka.Offset // where the group began; -1 = unknown
 	covered []stretch    // offsets that were processed, in order
-	earlier int64        // offsets skipped of deleted topics of the name
+	again   bool         // a topic of the name was deleted before
+	earlier int64        // offsets skipped in deleted topics of the name
 	next    []position   // of the clients that read it
 }
 
@@ -162,6 +163,27 @@ func (p *owned) close(at kafka.Nanos) {
 func (p *owned) begin(at kafka.Offset) {
 	if p.start == kafka.NoOffset {
 		p.start = at
+	}
+}
+
+// inherit is told a committed offset that a client fetched. In a topic that was created again,
+// where no client has begun to read, it is one of the deleted topic: the group skips what is
+// below it.
+func (p *owned) inherit(at kafka.Offset) {
+	if p.again {
+		at = 0
+	}
+	p.begin(at)
+}
+
+// anew begins the account of a topic that was created again. As of any topic, the measured
+// time begins with the first owner.
+func (p *owned) anew(at kafka.Nanos) {
+	p.earlier += p.gaps()
+	p.start, p.covered, p.next = kafka.NoOffset, nil, nil
+	p.gone, p.closed, p.again, p.since = false, false, true, -1
+	if p.owners > 1 {
+		p.since = at
 	}
 }
 

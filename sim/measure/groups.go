@@ -92,7 +92,7 @@ func (g *groups) observe(e *event.Event) {
 		g.client(e).processed(e)
 	case event.CommittedFetched:
 		if e.Offset >= 0 && e.Err == kafka.None {
-			g.get(e.Group).part(e.TP).begin(e.Offset)
+			g.get(e.Group).part(e.TP).inherit(e.Offset)
 		}
 	case event.CommitAnswered:
 		g.client(e).answered(e)
@@ -282,14 +282,12 @@ func (g *groups) doomed(topic string, at kafka.Nanos) {
 	}
 }
 
-// created begins the account of a topic's records anew if there was another one of the name,
-// whose measured time stays ended.
-func (g *groups) created(topic string) {
+// created begins the account of a topic anew if there was another one of the name.
+func (g *groups) created(topic string, at kafka.Nanos) {
 	for _, x := range g.list {
 		for _, p := range x.parts {
-			if p.out.TP.Topic == topic {
-				p.earlier += p.gaps()
-				p.start, p.covered, p.next = kafka.NoOffset, nil, nil
+			if p.out.TP.Topic == topic && p.gone {
+				p.anew(at)
 			}
 		}
 	}

@@ -185,6 +185,43 @@ func TestNobodyIsBehindInADeletedTopic(t *testing.T) {
 	}
 }
 
+// In a topic that was created again the group is behind anew, and what it does not read because
+// it goes on from where it was in the deleted one counts as skipped.
+func TestATopicCreatedAgainIsMeasuredAnew(t *testing.T) {
+	is := func(at kafka.Nanos, k event.Kind) event.Event { return event.Event{Time: at, Kind: k, TP: tp} }
+	hw := func(at kafka.Nanos, hw kafka.Offset) event.Event {
+		return event.Event{Time: at, Kind: event.HighWatermark, Node: 1, TP: tp, HW: hw}
+	}
+	leads := func(at kafka.Nanos) event.Event {
+		return event.Event{Time: at, Kind: event.PartitionChanged, TP: tp, Leader: 1, ISR: []kafka.NodeID{1}}
+	}
+	fetched := of("a", 13*s, event.CommittedFetched)
+	fetched.Offset = 40
+	kept := of("a", 12*s, event.OffsetCommitted)
+	kept.Offset, kept.Base = 40, kafka.NoOffset
+	list := []event.Event{
+		leads(2 * s), {Time: 2 * s, Kind: event.BecameLeader, Node: 1, TP: tp}, hw(2*s, 40),
+		of("a", 3*s, event.PartitionAssigned), {Time: 3 * s, Kind: event.PositionReset, Actor: "a", TP: tp},
+		is(10*s, event.TopicDeletionAsked), is(11*s, event.TopicDeleted), is(12*s, event.TopicCreated),
+		kept, leads(13 * s), hw(13*s, 0), fetched, hw(14*s, 50),
+	}
+	c := New(Config{Start: 2 * s, End: 30 * s, Series: true})
+	for i := range list {
+		c.Observe(&list[i])
+	}
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	g := r.Groups[0]
+	points := r.Series.GroupLags[0].Points
+	if last := points[len(points)-1]; last.Committed != 10 || g.Partitions[0].Skipped != 40 {
+		t.Errorf("behind %d, skipped %d", last.Committed, g.Partitions[0].Skipped)
+	}
+	if p := r.Partitions[0]; p.Elections != 0 || p.Leaderless != 17*s { // nobody has taken office again
+		t.Errorf("%d elections, leaderless for %s", p.Elections, p.Leaderless)
+	}
+}
+
 // A static member that comes back does without a rebalance: the one long before is not to blame.
 func TestUnownedTimeIsNotThatOfARebalanceBefore(t *testing.T) {
 	g := groupMeasured([]event.Event{

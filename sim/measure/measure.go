@@ -81,8 +81,11 @@ func (c *Collector) Observe(e *event.Event) {
 	case event.TopicDeleted:
 		c.keep(e)
 	case event.TopicCreated:
-		c.groups.created(e.TP.Topic)
-		c.wholeness(e.Time)
+		if c.closed < 0 {
+			c.parts.created(e.TP.Topic, e.Time)
+			c.groups.created(e.TP.Topic, e.Time)
+			c.wholeness(e.Time)
+		}
 		c.keep(e)
 	case event.PartitionChanged:
 		c.parts.changed(e)

@@ -215,6 +215,19 @@ func (p *partitions) doomed(topic string, at kafka.Nanos) {
 	}
 }
 
+// created begins the measured time of a topic that was deleted and is there again. What the
+// deleted one was charged with stays.
+func (p *partitions) created(topic string, at kafka.Nanos) {
+	for _, x := range p.list {
+		if x.out.TP.Topic == topic && x.gone {
+			x.out.Leader, x.out.LeaderEpoch, x.out.ISR = kafka.NoNode, 0, nil
+			x.installed, x.since, x.vain, x.lastAck = -1, -1, -1, at
+			x.gone, x.ended, x.first, x.fit = false, false, true, false
+			p.unfit++
+		}
+	}
+}
+
 // close closes what is open; nothing is charged afterwards.
 func (p *partitions) close(at kafka.Nanos) {
 	for _, x := range p.list {
