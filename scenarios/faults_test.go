@@ -51,3 +51,22 @@ func TestRebindChangesSelectorsOnly(t *testing.T) {
 		}
 	}
 }
+
+// A topic may be created again after an event has deleted it; else the administrator asks in
+// vain, of which the reader is warned.
+func TestATopicIsCreatedAgainAfterItsDeletion(t *testing.T) {
+	s := mustLoad(t, withEvent("{at: 10s, delete_topic: orders}\n  - {at: 11s, create_topic: orders}"))
+	if f, ok := s.Events[1].Fault.(faults.CreateTopic); !ok || f.Topic != "orders" || len(s.Warnings) != 0 {
+		t.Errorf("%v, warnings %v", s.Events[1].Fault, s.Warnings)
+	}
+	if again := mustLoad(t, s.YAML()); again.Events[1].Fault != s.Events[1].Fault {
+		t.Errorf("printed %v, loaded %v", s.Events[1].Fault, again.Events[1].Fault)
+	}
+	s = mustLoad(t, withEvent("{at: 11s, create_topic: orders}"))
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no event deletes it") {
+		t.Errorf("warnings %v", s.Warnings)
+	}
+	if drawn := mustLoad(t, strings.Replace(withEvent("{at: 11s, create_topic: orders}"), "events:", "chaos:\n  from: 5s\n  to: 20s\n  of:\n    - {delete_topic: orders}\nevents:", 1)); len(drawn.Warnings) != 0 {
+		t.Errorf("warnings %v although the deletion may be drawn", drawn.Warnings)
+	}
+}

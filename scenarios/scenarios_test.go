@@ -121,6 +121,9 @@ func TestBadInputIsAnErrorAtItsPlace(t *testing.T) {
 		{"no text", "racks: [a, b, c]", "racks:", "7:9", "not empty"},
 		{"node without event", "kill: leader(orders/0), restart_after: 5s", "kill: $node", "18:5", "use when or on_disk"},
 		{"for with a jump", "kill: leader(orders/0), restart_after: 5s", "for: 5s, clock_jump: {node: broker-1, by: 1h}", "18:5", "stays where it jumped"},
+		{"topic created again that there is not", "kill: leader(orders/0), restart_after: 5s", "create_topic: odrers", "18:29", `did you mean "orders"?`},
+		{"topic created again with settings", "kill: leader(orders/0), restart_after: 5s", "create_topic: {topic: orders}", "18:29", "not a mapping"},
+		{"topic created again for a time", "kill: leader(orders/0), restart_after: 5s", "create_topic: orders, for: 5s", "18:5", "happens at once"},
 		{"tab", "  brokers: 3", "\tbrokers: 3", "6:1", "character"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)

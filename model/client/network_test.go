@@ -109,6 +109,50 @@ func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
 	}
 }
 
+// KAFKA-12257: leader epochs are compared while a topic keeps its id (KIP-516). The id is
+// forgotten while the topic is unknown, its epochs are not: metadata without ids, or of the
+// same topic, are refused as before.
+func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
+	old, again, none := kafka.TopicID{1}, kafka.TopicID{2}, kafka.TopicID{}
+	for _, c := range []struct {
+		name        string
+		before, now kafka.TopicID
+		unknown     bool // in between
+		taken       bool
+	}{
+		{"the same topic", old, old, false, false},
+		{"another one", old, again, false, true},
+		{"another one, and the client has heard that there was none", old, again, true, true},
+		{"no ids", none, none, false, false},
+		{"no ids, and the client has heard that there was none", none, none, true, false},
+		{"an id where none was known", none, again, false, true},
+		{"no id any more", old, none, false, false},
+	} {
+		var m metadata
+		out := step.NewEffects()
+		topic := m.topic("orders")
+		update := func(id kafka.TopicID, code kafka.ErrorCode, parts ...kmsg.MetadataResponseTopicPartition) {
+			name := "orders"
+			r := kmsg.NewPtrMetadataResponse()
+			r.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: addrOf(1).Host, Port: 9092}, {NodeID: 2, Host: addrOf(2).Host, Port: 9092}}
+			r.Topics = []kmsg.MetadataResponseTopic{{Topic: &name, TopicID: id, ErrorCode: int16(code), Partitions: parts}}
+			m.update(out, r)
+		}
+		update(c.before, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 1, LeaderEpoch: 7})
+		if c.unknown {
+			update(none, kafka.UnknownTopicOrPartition)
+		}
+		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 0})
+		if got := topic.partitions[0].leader == 2; got != c.taken {
+			t.Errorf("%s: knows %+v", c.name, topic.partitions[0])
+		}
+		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 7})
+		if topic.partitions[0] != (leaderInfo{2, 7}) {
+			t.Errorf("%s: knows %+v of the epoch that it had seen", c.name, topic.partitions[0])
+		}
+	}
+}
+
 func TestFetchErrorsNameTheNewLeader(t *testing.T) {
 	cfg := labConsumerConfig()
 	cfg.AutoOffsetReset = config.ResetNone

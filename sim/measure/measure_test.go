@@ -340,6 +340,25 @@ func TestAStripEndsWhereItsTopicIsDeleted(t *testing.T) {
 	}
 }
 
+// The strip of a topic that is created again goes on there, with a gap before.
+func TestAStripGoesOnWhereItsTopicIsCreatedAgain(t *testing.T) {
+	c := New(Config{Start: 2 * s, End: 30 * s, Series: true})
+	for _, e := range append(story(),
+		event.Event{Time: 26 * s, Kind: event.TopicDeletionAsked, TP: tp},
+		event.Event{Time: 27 * s, Kind: event.TopicDeleted, TP: tp},
+		event.Event{Time: 28 * s, Kind: event.TopicCreated, TP: tp},
+		event.Event{Time: 29 * s, Kind: event.PartitionChanged, TP: tp, Leader: 2, ISR: []kafka.NodeID{2}}) {
+		c.Observe(&e)
+	}
+	c.Close(30 * s)
+	r := new(outcome.Result)
+	c.Fill(r)
+	spans := r.Series.Strips[0].Spans
+	if n := len(spans); n != 4 || spans[2].To != 26*s || spans[3].From != 29*s || spans[3].To != 30*s || spans[3].LeaderEpoch != 0 {
+		t.Errorf("%+v", spans)
+	}
+}
+
 func TestBucketsAreFewEnoughForAPlot(t *testing.T) {
 	for _, run := range []kafka.Nanos{s, 30 * s, kafka.Minute, kafka.Hour, 100 * kafka.Hour} {
 		if n := run / bucketWidth(run); n > maxBuckets {

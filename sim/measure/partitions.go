@@ -77,7 +77,7 @@ func (x *partition) lead(e *event.Event) {
 	if x.gone {
 		return
 	}
-	if n := len(x.spans); n > 0 {
+	if n := len(x.spans); n > 0 && x.spans[n-1].To < 0 {
 		x.spans[n-1].To = e.Time
 	}
 	x.spans = append(x.spans, outcome.Span{Interval: outcome.Interval{From: e.Time, To: -1}, Leader: e.Leader,
