@@ -14,7 +14,7 @@ import (
 func newFaults(a *app) *cobra.Command {
 	cmd := group(&cobra.Command{Use: "faults", Short: "What can go wrong"})
 	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List faults, how nodes are named, and failpoints", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.print(a.listFaults) }})
+		RunE: func(*cobra.Command, []string) error { return a.print(a.listFaults) }}, newFaultsEffects(a))
 	return cmd
 }
 

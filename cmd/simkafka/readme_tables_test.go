@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,12 +77,28 @@ func readmeFaults() string {
 	return markdown([]string{"fault", "what it does", "for example"}, rows)
 }
 
+// effectsData is read before a test goes to another directory.
+var effectsData, errEffectsData = os.ReadFile("testdata/effects.json")
+
+// readmeFaultIDs has what the reference sweep that was committed saw.
 func readmeFaultIDs() string {
+	var seen effectsJSON
+	if errEffectsData != nil {
+		panic(errEffectsData)
+	}
+	if err := json.Unmarshal(effectsData, &seen); err != nil {
+		panic(err)
+	}
 	var rows [][]string
 	for _, r := range faults.Rows {
-		rows = append(rows, []string{r.ID, r.Name, r.How, r.Why})
+		counts := ""
+		if n := seen.Of(r.ID); n != nil {
+			counts = fmt.Sprintf("%d / %d", n.Fired, n.Changed)
+		}
+		rows = append(rows, []string{r.ID, r.Name, r.How, counts, r.Why})
 	}
-	return markdown([]string{"id", "fault", "scenario words", "remark"}, rows)
+	return fmt.Sprintf("Reference sweep: %d worlds of %s in turn, root seed %d.\n\n", seen.Worlds, strings.ReplaceAll(seen.Generators, ",", ", "), seen.Root) +
+		markdown([]string{"id", "fault", "scenario words", "fired / mattered", "remark"}, rows)
 }
 
 func readmeGenerators() string {

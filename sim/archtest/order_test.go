@@ -40,7 +40,7 @@ var order = [][]string{
 	{"sim/cluster"},
 	{"sim/sweep"},
 	{"sim/shrink", "sim/diff"}, // apart from sweep: one thread and no clock; shrink takes sweep's signatures
-	{"sim/explain"},
+	{"sim/explain", "sim/effects"},
 	{"sim/osfs"},
 	{"sim/perf"},
 	{"sim/conformance"},
