@@ -57,7 +57,7 @@ func kindRows(p *Planned) []string {
 		return []string{"P10"}
 	case Clock:
 		return clockRows(&f)
-	case CreatePartitions, DeleteTopic:
+	case CreatePartitions, DeleteTopic, CreateTopic:
 		return []string{"O2"}
 	}
 	return nil

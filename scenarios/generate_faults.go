@@ -23,6 +23,7 @@ var drawnFaults = []drawnFault{
 	{"kill-controller", false, func(w *world, p *faults.Planned) { w.down(p, faults.Kill{Node: controller()}) }},
 	{"stop", false, func(w *world, p *faults.Planned) { w.down(p, faults.Stop{Node: w.broker()}) }},
 	{"power-loss", true, func(w *world, p *faults.Planned) { w.down(p, faults.PowerLoss{Node: w.mayLose()}) }},
+	{"power-loss-everywhere", true, (*world).powerEverywhere},
 	{"pause", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: w.broker()}) }},
 	{"pause-controller", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: controller()}) }},
 	{"pause-client", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Pause{Node: random(faults.Clients)}) }},
@@ -59,7 +60,12 @@ var drawnFaults = []drawnFault{
 	{"slow-disk", false, func(w *world, p *faults.Planned) {
 		w.lasting(p, faults.SlowDisk{Node: w.broker(), Factor: w.int("factor", 10, 20_000)})
 	}},
-	{"stall-disk", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.Stall{Node: w.broker()}) }},
+	{"stall-disk", false, func(w *world, p *faults.Planned) {
+		w.lasting(p, faults.Stall{Node: w.broker()})
+		if w.odd("to-the-heal", 20) {
+			p.For = 0
+		}
+	}},
 	{"disk-full", false, func(w *world, p *faults.Planned) { w.lasting(p, faults.DiskFull{Node: w.broker()}) }},
 	{"disk-error", false, (*world).diskFails},
 	{"clock-offset", false, func(w *world, p *faults.Planned) {
@@ -75,6 +81,11 @@ var drawnFaults = []drawnFault{
 	{"power-loss-again", true, (*world).powerAgain},
 	{"damaged-checkpoint", false, (*world).damageCheckpoint},
 	{"missing-indexes", false, (*world).missingIndexes},
+}
+
+// pastFaults are those that no setting promises to survive.
+var pastFaults = []drawnFault{
+	{"wiped-disk", true, func(w *world, p *faults.Planned) { w.down(p, faults.Wipe{Node: w.mayLose()}) }},
 }
 
 // budget is how many brokers may lose data that they have not synced: one fewer than
@@ -101,6 +112,9 @@ func (w *world) faults() {
 	w.chooseLossy()
 	var on []*drawnFault
 	all := slices.Concat(drawnFaults, restartFaults)
+	if w.m.beyond {
+		all = append(all, pastFaults...)
+	}
 	for i := range all {
 		f := &all[i]
 		if (!f.lossy || len(w.lossy) > 0) && w.swarm(f.name) {
@@ -121,6 +135,7 @@ func (w *world) faults() {
 		w.trigger(&p)
 		w.cause = p.Trigger.On
 		f.draw(w, &p)
+		w.repeat(&p)
 		w.spec.Events = append(w.spec.Events, p)
 	}
 	w.path, w.cause = "", nil
@@ -142,6 +157,31 @@ func (w *world) trigger(p *faults.Planned) {
 		on.ISR = int(w.int("isr", 1, int64(max(1, w.replication-1))))
 	}
 	p.Trigger = faults.Trigger{At: -1, On: on}
+}
+
+// repeat lets one in ten of the faults that begin at a time and end by themselves strike
+// a few times, each time for as long, with as long a rest at least.
+func (w *world) repeat(p *faults.Planned) {
+	lasts := max(p.For, p.RestartAfter)
+	if p.Trigger.At < 0 || lasts == 0 || !w.odd("repeated", 10) {
+		return
+	}
+	every := lasts + w.millis("rest", lasts, lasts+2*kafka.Second)
+	p.Trigger = faults.Trigger{At: -1, Every: every, From: p.Trigger.At, Times: int(w.int("times", 2, 5))}
+}
+
+// powerEverywhere takes the power from a rack, or from all brokers, where all of them
+// may lose it.
+func (w *world) powerEverywhere(p *faults.Planned) {
+	c := &w.spec.Cluster
+	switch {
+	case len(w.lossy) < c.Brokers:
+		w.down(p, faults.PowerLoss{Node: w.mayLose()})
+	case len(c.Racks) > 0 && w.odd("rack", 50):
+		w.down(p, faults.PowerLoss{Node: faults.Selector{Role: faults.Rack, Name: c.Racks[w.int("of", 0, int64(len(c.Racks)-1))]}})
+	default:
+		w.down(p, faults.PowerLoss{Node: plain(faults.Brokers)})
+	}
 }
 
 // span draws how long something lasts: shorter than anything notices, about the lag
