@@ -204,6 +204,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		if p.keys != nil {
 			g.ch.unread = !p.copies(r, e)
 		}
+		if !e.Flag && e.Base > g.ch.end {
+			p.skipped(r, g.ch.end, e.Base)
+		}
 		g.ch.how, g.ch.at = p.append(r, entry{e.Base, e.CRC, uint32(e.Last - e.Base + 1)}, e.LeaderEpoch, e.Flag)
 	case event.LEOPublished:
 		r.published = e.LEO
@@ -332,7 +335,7 @@ func (p *partition) holed(r *replica, e *event.Event) {
 	p.happened(&incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: x.end, held: x, hole: true})
 }
 
-// hole is the loss of a replica that left offsets missing inside its log, if those at
+// hole is the loss that left offsets missing inside the log of a replica, if those at
 // [from, to) are among them; nil otherwise.
 func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
 	for _, i := range p.incidents {
@@ -340,7 +343,30 @@ func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
 			return i
 		}
 	}
+	if r := p.known(id); r != nil {
+		for i := range r.skips {
+			if s := &r.skips[i]; s.from <= from && to <= s.to {
+				return s.why
+			}
+		}
+	}
 	return nil
+}
+
+// skip is a hole that a follower copied: Kafka's followers take a batch at any offset that is
+// not below their log end (UnifiedLog.append).
+type skip struct {
+	from, to kafka.Offset
+	why      *incident
+}
+
+const keptSkips = 64
+
+// skipped: a follower appends a batch above its log end.
+func (p *partition) skipped(r *replica, from, to kafka.Offset) {
+	if i := p.holeOf(from, to); i != nil && len(r.skips) < keptSkips {
+		r.skips = append(r.skips, skip{from, to, i})
+	}
 }
 
 // holeOf is such a loss of any replica. That a reader passed it over on another one is

@@ -71,7 +71,8 @@ type replica struct {
 	// truncated since: a power loss may bring back what had been there.
 	durable, cut kafka.Offset
 	// lost is the last loss of unsynced data that was not made good yet.
-	lost *incident
+	lost  *incident
+	skips []skip
 	// peaks are logs that it had before it was cut, newest last.
 	peaks [4]position
 }

@@ -13,7 +13,7 @@ func offsetSanity() rule {
 			Words: "On every replica log start <= high watermark <= log end; batches follow each other without gap or overlap; the log end moves only " +
 				"by an append or a truncation; a leader's high watermark never falls within its epoch.",
 			When:   "at each change of one of them",
-			Broken: "never",
+			Broken: "a follower copies a log in which a power loss left a hole",
 		},
 		kinds: []event.Kind{event.BatchAppended, event.LEOPublished, event.HighWatermark, event.Truncated, event.ReplicaLoaded,
 			event.BecameLeader, event.BecameFollower, event.LogStartRaised},
@@ -66,6 +66,10 @@ func (c *sane) appended(p *partition, r *replica, e *event.Event) {
 	switch c.g.ch.how {
 	case gap:
 		if p.compacted && p.keys == nil {
+			break
+		}
+		if i := p.hole(r.node, c.g.ch.end, e.Base); i != nil && !e.Flag {
+			c.suspend(p, i.String())
 			break
 		}
 		c.violate(p, "%s appended a batch at offset %d; its log ended at %d", nodeName(r.node), e.Base, c.g.ch.end)
