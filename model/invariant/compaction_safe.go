@@ -183,6 +183,6 @@ func (c *keepsLatest) finish(read bool) {
 		}
 		p.keys.now = p.keys.now[:0]
 		c.seen = map[uint64]bool{}
-		c.missing(p, &r.clean, p.committed, max(p.back.next, p.deleted), p.committed.end, "the final read from "+nodeName(r.node), c.judged(p))
+		c.missing(p, &r.clean, p.committed, max(p.back.next, p.deleted), p.mustReach(), "the final read from "+nodeName(r.node), c.judged(p))
 	})
 }

@@ -189,6 +189,8 @@ func (g *ghost) observe(e *event.Event) {
 		g.unfit(e)
 	case event.Healed:
 		g.healed = e.Time
+	case event.Settled:
+		g.each(func(p *partition) { p.back.bounded, p.back.due = true, p.committed.end })
 	case event.FaultStarted:
 		g.clockMoved = g.clockMoved || clockFault(e.Text)
 		g.diskLies(e)

@@ -221,8 +221,21 @@ type answer struct {
 
 // readBack is the state of the final read of a partition.
 type readBack struct {
-	started    bool
-	next       kafka.Offset
+	started bool
+	next    kafka.Offset
+	// due is what was committed when the cluster had settled (bounded): the read begins
+	// then. What comes behind it later, as a produce request on a connection that was given
+	// up, the read may miss.
+	due        kafka.Offset
+	bounded    bool
 	node       kafka.NodeID // that served the last batch
 	duplicated int64
+}
+
+// mustReach is up to where the final read must get.
+func (p *partition) mustReach() kafka.Offset {
+	if p.back.bounded {
+		return p.back.due
+	}
+	return p.committed.end
 }
