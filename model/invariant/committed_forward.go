@@ -65,13 +65,19 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "the committer did not own the partition any more (CO-1)"
 	case part.jump.at > 0 && part.jump.to <= e.Offset && part.jump.from > e.Offset:
 		return fmt.Sprintf("the consumer's position had gone back (%s)", part.jump.why)
-	case com.by == part.client && part.lateAs(e, com.number):
+	case com.late(part, e):
 		return "a request was carried out after a newer one, over another connection (CC-14)"
 	case com.by != nil && com.by != part.client && com.accepted <= part.fetchedAt && part.fetchedAt <= com.published &&
 		g.setup.Profile.Versions.OffsetFetch < stableFetchVersion:
 		return "the new owner was told the committed offset while a newer commit was under way (before KIP-447)"
 	}
 	return g.toldOld(com, part, e)
+}
+
+// late: the value before the published one was a newer request of its committer.
+func (com *committed) late(part *clientPart, e *event.Event) bool {
+	v := com.below(e.First)
+	return v != nil && v.by == part.client && part.lateAs(e, v.number)
 }
 
 // lateAs: a request like the published one was sent before the newer number, and its

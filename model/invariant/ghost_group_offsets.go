@@ -45,6 +45,9 @@ type pastValue struct {
 	offset kafka.Offset
 	at     int64
 	when   kafka.Nanos
+	// by and number are as those of committed.
+	by     *groupClient
+	number int64
 }
 
 // keptValues bounds the values that are remembered of a partition.
@@ -100,7 +103,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		c.since = e.Time
 	}
 	c.known, c.life, c.offset, c.at, c.published = true, l, e.Offset, e.First, e.Time
-	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time}
+	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time, c.by, c.number}
 	c.count++
 }
 
@@ -135,6 +138,18 @@ func (g *ghost) replacedAt(tp kafka.TopicPartition, epoch kafka.LeaderEpoch) boo
 func (c *committed) neverCommitted(p *partition) bool {
 	at := kafka.Offset(c.at)
 	return c.loaded && (at >= p.committed.end || c.from.b != nil && meet(c.from, p.committed).end <= at)
+}
+
+// below is the newest value at a record before at, nil if none is remembered: what a deposed
+// coordinator that publishes at had.
+func (c *committed) below(at int64) (v *pastValue) {
+	c.each(func(x *pastValue) bool {
+		if x.at < at {
+			v = x
+		}
+		return v == nil
+	})
+	return v
 }
 
 // each visits the remembered values, newest first, until visit is false. It is true if
