@@ -22,7 +22,7 @@ func convergesAfterHeal() rule {
 				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated; " +
 				"an ISR change was committed, or a new partition's state created, but its answer was lost with the controller's ZooKeeper connection; " +
 				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
-				"or because a checkpoint file that its lying disk had synced is not whole after a power loss; " +
+				"or because a checkpoint file or partition.metadata that its lying disk had synced is not whole after a power loss; " +
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
 				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
 				"has no owner until the leader's metadata are renewed (metadata.max.age.ms); " +

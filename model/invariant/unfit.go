@@ -22,7 +22,8 @@ import (
 // A checkpoint file is written beside the old one, synced and renamed. Where the disk lied
 // about that sync, a power loss may leave the new name with other bytes;
 // CheckpointFile.read throws IOException, LogManager.loadLogs takes the directory offline,
-// and the broker halts.
+// and the broker halts. The same with partition.metadata (PartitionMetadataFile), which
+// UnifiedLog reads when it is loaded.
 func (g *ghost) unfit(e *event.Event) {
 	n := g.node(e.Node)
 	switch {
@@ -31,6 +32,8 @@ func (g *ghost) unfit(e *event.Event) {
 		n.unfit = "recovery makes an index entry for each batch, and log.index.size.max.bytes has no room for as many"
 	case n.lost && strings.Contains(e.Text, "-checkpoint is corrupt"):
 		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
+	case n.lost && strings.Contains(e.Text, "/partition.metadata is corrupt"):
+		n.unfit = "its disk had lied about the sync of a partition.metadata, which a power loss then spoilt"
 	}
 }
 
