@@ -192,6 +192,15 @@ func (p *partition) readBefore(actor string) bool {
 	})
 }
 
+// committedBefore reports whether a committed offset must be of a deleted topic of the name: it
+// may be, and nobody has read as far in the new one. A leader is asked for the end of its
+// epoch, names the start of the first one that it knows (LeaderEpochFileCache.endOffsetFor), and
+// the consumer takes what lies between for truncated
+// (SubscriptionState.maybeCompleteValidation).
+func (p *partition) committedBefore(o kafka.Offset) bool {
+	return p.readEnd < o && o <= p.shownBefore()
+}
+
 // shownBefore is the highest position that a consumer may have in a deleted topic of the name.
 func (p *partition) shownBefore() (end kafka.Offset) {
 	for _, q := range p.buried {
