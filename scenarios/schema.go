@@ -231,7 +231,7 @@ func (s scope) definition() string {
 // settingsSchema lists the settings of a scope.
 func settingsSchema(sc scope) *schema {
 	s := &schema{Type: "object", Properties: make(map[string]*schema), Closed: new(bool)}
-	for _, k := range scopeKeys(sc) {
+	for _, k := range scopeKeys[sc] {
 		p := anyScalar()
 		p.Description = settingDoc(&k)
 		s.Properties[k.Name] = &p

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -32,23 +33,15 @@ var noEffect = map[string]string{
 // NoEffect says why a setting changes nothing; "" for one that is honoured.
 func NoEffect(key string) string { return noEffect[key] }
 
-func scopeKeys(s scope) []config.Key {
-	switch s {
-	case topicScope:
-		return config.TopicKeys()
-	case producerScope:
-		return config.ProducerKeys()
-	case consumerScope:
-		return config.ConsumerKeys()
-	case zookeeperScope:
-		return config.ZooKeeperKeys()
-	}
-	return config.BrokerKeys()
+// scopeKeys are the settings by scope.
+var scopeKeys = [...][]config.Key{
+	brokerScope: config.BrokerKeys(), topicScope: config.TopicKeys(), producerScope: config.ProducerKeys(),
+	consumerScope: config.ConsumerKeys(), zookeeperScope: config.ZooKeeperKeys(),
 }
 
 func keySet(s scope) map[string]bool {
 	set := make(map[string]bool)
-	for _, k := range scopeKeys(s) {
+	for _, k := range scopeKeys[s] {
 		set[k.Name] = true
 	}
 	return set
@@ -90,12 +83,13 @@ func (l *loader) settings(n *yaml.Node, what string, s scope) []config.Setting {
 }
 
 func (l *loader) settingKnown(n *yaml.Node, set config.Setting, s scope) bool {
-	var names []string
-	for _, k := range scopeKeys(s) {
-		if k.Name == set.Key {
-			return true
-		}
-		names = append(names, k.Name)
+	keys := scopeKeys[s]
+	if slices.ContainsFunc(keys, func(k config.Key) bool { return k.Name == set.Key }) {
+		return true
+	}
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
 	}
 	hint := "; it is not a setting that simkafka models"
 	if k, ok := nearest(set.Key, names); ok {

@@ -181,7 +181,8 @@ const powerLossText = "power loss"
 
 // observe takes an event.
 func (g *ghost) observe(e *event.Event) {
-	g.now, g.ch = e.Time, change{}
+	g.now = e.Time
+	g.ch = change{} // by itself: in one statement with another it is made elsewhere and copied
 	switch e.Kind {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)

@@ -38,19 +38,28 @@ func fileName(base kafka.Offset, suffix string) string {
 func appendFileName(dst []byte, base kafka.Offset, suffix string) []byte {
 	var digits [offsetDigits]byte
 	number := strconv.AppendInt(digits[:0], int64(base), 10)
-	for i := len(number); i < offsetDigits; i++ {
-		dst = append(dst, '0')
-	}
+	dst = append(dst, zeroDigits[len(number):]...)
 	dst = append(dst, number...)
 	return append(dst, suffix...)
 }
 
-// filePath is dir, a slash and fileName, in one allocation.
+const zeroDigits = "00000000000000000000"
+
+// usualPath is the length in bytes that most paths do not exceed.
+const usualPath = 128
+
+// filePath is dir, a slash and fileName.
 func filePath(dir string, base kafka.Offset, suffix string) string {
-	dst := make([]byte, 0, len(dir)+1+offsetDigits+len(suffix))
-	dst = append(dst, dir...)
+	return markedPath(dir, base, suffix, "")
+}
+
+// markedPath is filePath with the suffix of a file that comes or goes, or none. It
+// allocates nothing but the path: a log in use makes and removes files often.
+func markedPath(dir string, base kafka.Offset, suffix, mark string) string {
+	var room [usualPath]byte
+	dst := append(room[:0], dir...)
 	dst = append(dst, '/')
-	return string(appendFileName(dst, base, suffix))
+	return string(append(appendFileName(dst, base, suffix), mark...))
 }
 
 // offsetOf is the decimal number before the first dot of a file's name. Names

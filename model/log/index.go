@@ -199,10 +199,16 @@ func (x *indexFile) clear() {
 	}
 }
 
+// firstEntries is how many entries an index has room for when it gets its first one.
+const firstEntries = 8
+
 // room makes sure that another entry does not leave the mapping.
 func (x *indexFile) room(width int) {
-	if x.mapped && cap(x.entries)-len(x.entries) < width {
+	switch {
+	case x.mapped && cap(x.entries)-len(x.entries) < width:
 		x.unmap()
+	case x.entries == nil:
+		x.entries = make(entryTable, 0, firstEntries*width)
 	}
 }
 

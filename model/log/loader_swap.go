@@ -112,7 +112,7 @@ func (l *Loader) measureSwaps() (busy bool, err error) {
 // swapEnd is the offset after the last batch of a .swap log.
 func (l *Loader) swapEnd(base kafka.Offset) (kafka.Offset, error) {
 	p := &l.log.place
-	f, err := p.fs.Open(filePath(p.dir, base, logSuffix) + swapSuffix)
+	f, err := p.fs.Open(markedPath(p.dir, base, logSuffix, swapSuffix))
 	if err != nil {
 		return 0, fmt.Errorf("log: open swap file: %w", err)
 	}

@@ -2,6 +2,7 @@ package log
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -74,13 +75,13 @@ func (s *segment) rereadMaxTs(p *place) error {
 // are closed.
 func (s *segment) markDeleted(p *place, list []string) ([]string, error) {
 	for _, suffix := range segmentSuffixes {
-		name := filePath(p.dir, s.base, suffix)
-		there, err := renameFile(p.fs, name, name+deletedSuffix)
+		deleted := markedPath(p.dir, s.base, suffix, deletedSuffix)
+		there, err := renameFile(p.fs, strings.TrimSuffix(deleted, deletedSuffix), deleted)
 		if err != nil {
 			return list, err
 		}
 		if there {
-			list = append(list, name+deletedSuffix)
+			list = append(list, deleted)
 		}
 	}
 	return list, s.close()

@@ -59,7 +59,7 @@ func (l *Log) has(segments []*segment) bool {
 
 // cleanedPath is where a file of a new segment is before it is swapped in.
 func (l *Log) cleanedPath(base kafka.Offset, suffix string) string {
-	return filePath(l.dir, base, suffix) + cleanedSuffix
+	return markedPath(l.dir, base, suffix, cleanedSuffix)
 }
 
 func (l *Log) removeCleanedFiles(base kafka.Offset) error {
@@ -173,8 +173,7 @@ func (l *Log) swapIn(s *segment, old []*segment) error {
 
 func (l *Log) renameSegment(base kafka.Offset, from, to string) error {
 	for _, suffix := range segmentSuffixes {
-		name := filePath(l.dir, base, suffix)
-		if _, err := renameFile(l.fs, name+from, name+to); err != nil {
+		if _, err := renameFile(l.fs, markedPath(l.dir, base, suffix, from), markedPath(l.dir, base, suffix, to)); err != nil {
 			return err
 		}
 	}

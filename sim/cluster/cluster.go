@@ -24,6 +24,7 @@ import (
 	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/kernel"
 	"github.com/simkafka/simkafka/sim/measure"
+	"github.com/simkafka/simkafka/sim/simdisk"
 	"github.com/simkafka/simkafka/sim/simnet"
 )
 
@@ -79,6 +80,7 @@ type Cluster struct {
 	names     map[string]*host
 
 	scratch *record.Scratch // of the codecs, for all processes and the invariants
+	files   *simdisk.Names  // of all disks
 	view    authority
 	failing []string // brokers that had lost a log directory when the cluster was healed
 	plan    *plan

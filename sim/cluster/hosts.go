@@ -158,7 +158,8 @@ func (c *Cluster) newDisk(name string) *disk {
 	if d.Bandwidth > 0 {
 		profile.SyncPerKiB = kafka.Nanos(int64(kafka.Second) * 1024 / d.Bandwidth)
 	}
-	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem)}, draws.Draw))
+	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem),
+		Names: c.files}, draws.Draw))
 }
 
 // filesystem is the personality of a disk; the words are checked when a scenario is read.

@@ -1,6 +1,9 @@
 package cluster
 
-import "github.com/simkafka/simkafka/model/record"
+import (
+	"github.com/simkafka/simkafka/model/record"
+	"github.com/simkafka/simkafka/sim/simdisk"
+)
 
 // Warm is memory that the runs of one worker use one after the other, so that not
 // every run has to make and clear it. Only one run at a time may have it, and none
@@ -8,6 +11,7 @@ import "github.com/simkafka/simkafka/model/record"
 // is room, not content. The zero value is ready.
 type Warm struct {
 	codecs record.Scratch
+	files  simdisk.Names
 }
 
 // warm takes the options' memory into use.
@@ -17,5 +21,5 @@ func (c *Cluster) warm() {
 		w = new(Warm)
 	}
 	w.codecs.Checked = new(record.Checked) // of the batches of this run
-	c.scratch = &w.codecs
+	c.scratch, c.files = &w.codecs, &w.files
 }

@@ -76,7 +76,7 @@ func (k *Kernel) outcome(a *actor, li step.Lane, wi uint8, took kafka.Nanos, err
 		k.die(a, Exited, failure.Message)
 	case a.crashAt <= k.now:
 		k.die(a, a.crashMode, a.crashReason)
-	case errors.Is(err, vfs.ErrCrashed):
+	case err != nil && errors.Is(err, vfs.ErrCrashed):
 		a.doomed = true
 		w.busyUntil = kafka.Forever
 		k.CrashAt(a.id, k.now+took, crashedAtDisk, Kill)

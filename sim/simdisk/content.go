@@ -1,6 +1,9 @@
 package simdisk
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Sizes of the coalescing of small writes.
 const (
@@ -185,13 +188,29 @@ func (c *content) read(pos int64, n int) []byte {
 	if n <= len(zeros) && (i == len(c.extents) || c.extents[i].pos >= end) {
 		return zeros[:n:n]
 	}
-	b := make([]byte, n)
-	for ; i < len(c.extents) && c.extents[i].pos < end; i++ {
+	var room [16][]byte
+	parts := room[:0]
+	for ; pos < end; i++ {
+		if i == len(c.extents) {
+			parts = appendHole(parts, end-pos)
+			break
+		}
 		e := &c.extents[i]
-		from := max(pos, e.pos)
-		copy(b[from-pos:], e.data[from-e.pos:])
+		parts = appendHole(parts, min(end, e.pos)-pos)
+		if from := max(pos, e.pos); from < end {
+			parts = append(parts, e.data[from-e.pos:min(end, e.end())-e.pos])
+		}
+		pos = e.end()
 	}
-	return b
+	return bytes.Join(parts, nil) // not make and copy: the memory needs no zeros
+}
+
+// appendHole appends n zeros, or nothing if n is not positive.
+func appendHole(parts [][]byte, n int64) [][]byte {
+	for ; n > 0; n -= int64(len(zeros)) {
+		parts = append(parts, zeros[:min(n, int64(len(zeros)))])
+	}
+	return parts
 }
 
 // allocated counts the bytes that are not holes.

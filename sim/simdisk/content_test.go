@@ -122,6 +122,21 @@ func TestPiecesOfOneBufferBecomeOneExtent(t *testing.T) {
 	}
 }
 
+func TestAReadSpansHolesLargerThanTheZeroPage(t *testing.T) {
+	var c content
+	flat := make([]byte, 3*len(zeros)+20)
+	for _, pos := range []int{5, len(zeros) + 9, len(flat) - 10} {
+		copy(flat[pos:], "data")
+		c.write(int64(pos), []byte("data"))
+	}
+	c.truncate(int64(len(flat)))
+	for _, pos := range []int{0, 6, len(zeros)} {
+		if got := c.read(int64(pos), len(flat)-pos); !bytes.Equal(got, flat[pos:]) {
+			t.Errorf("a read from %d differs", pos)
+		}
+	}
+}
+
 func TestSparseSizeCostsNothing(t *testing.T) {
 	var c content
 	c.truncate(10 << 20)

@@ -89,7 +89,13 @@ type Config struct {
 	// (ext4's commit interval).
 	JournalAge  kafka.Nanos
 	Personality Personality
+	// Names may be shared with other disks of one thread, whose files mostly have the
+	// same names; nil: the disk has its own.
+	Names *Names
 }
+
+// Names are interned path components. The zero value is ready.
+type Names struct{ known map[string]string }
 
 // Draws is a pure function of (seed, node, name, index). The disk's index has
 // its stream in the top byte, see key.
@@ -101,7 +107,7 @@ type Disk struct {
 	draws  Draws
 	root   *directory
 	last   located
-	names  map[string]string // interned path components
+	names  *Names
 
 	now, elapsed, crashAt kafka.Nanos
 	wallOffset            kafka.TimestampMs
@@ -121,10 +127,11 @@ type Disk struct {
 	agingFiles queue[*file]
 	agingDirs  queue[*directory]
 
-	spare []*volatile // of files that became durable, for reuse
-	used  int64       // bytes allocated to linked files
-	cache pageCache
-	stats Stats
+	spare     []*volatile   // of files that became durable, for reuse
+	spareDirs []*dirPending // of directories
+	used      int64         // bytes allocated to linked files
+	cache     pageCache
+	stats     Stats
 }
 
 var _ vfs.FS = (*Disk)(nil)
@@ -151,8 +158,10 @@ func (d *Disk) Reset(config Config, draws Draws) {
 		config.JournalAge = 5 * kafka.Second
 	}
 	names := d.names
-	if names == nil {
-		names = map[string]string{}
+	if config.Names != nil {
+		names = config.Names
+	} else if names == nil {
+		names = new(Names)
 	}
 	*d = Disk{config: config, draws: draws, root: &directory{}, names: names, crashAt: kafka.Forever}
 	d.cache.init(config.PageCache)
@@ -180,15 +189,15 @@ const maxNames = 1 << 12
 
 // intern returns a copy of a path component that does not pin the path, shared
 // with other files of that name.
-func (d *Disk) intern(name string) string {
-	if known, ok := d.names[name]; ok {
+func (n *Names) intern(name string) string {
+	if known, ok := n.known[name]; ok {
 		return known
 	}
-	if len(d.names) >= maxNames {
-		d.names = map[string]string{}
+	if n.known == nil || len(n.known) >= maxNames {
+		n.known = map[string]string{}
 	}
 	known := strings.Clone(name)
-	d.names[known] = known
+	n.known[known] = known
 	return known
 }
 

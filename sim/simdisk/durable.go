@@ -18,9 +18,10 @@ type change struct {
 //
 // While all changes only extend the file, the durable content is what live
 // holds below baseSize, and base is nil. The first change inside the file
-// copies the list of extents to base.
+// copies the list of extents to own, which base is from then on.
 type volatile struct {
 	base     *content
+	own      content
 	baseSize int64
 	ops      []change
 	diverged bool // base lacks bytes that no change in ops will bring (D16)
@@ -100,8 +101,8 @@ func (d *Disk) durable(f *file) {
 // change inside.
 func (v *volatile) ownBase(f *file) {
 	if v.base == nil {
-		c := f.live.clone(v.baseSize)
-		v.base = &c
+		v.own = f.live.clone(v.baseSize)
+		v.base = &v.own
 	}
 }
 
@@ -278,7 +279,7 @@ func (d *Disk) changed(dir *directory, op dirOp) {
 	d.journal(dir, d.time())
 	dir.changes++
 	if dir.pending == nil {
-		dir.pending = &dirPending{}
+		dir.pending = d.makePending()
 	}
 	dir.pending.ops = append(dir.pending.ops, op)
 	if !dir.queued {
@@ -287,18 +288,31 @@ func (d *Disk) changed(dir *directory, op dirOp) {
 	}
 }
 
+func (d *Disk) makePending() (p *dirPending) {
+	if n := len(d.spareDirs); n > 0 {
+		p, d.spareDirs = d.spareDirs[n-1], d.spareDirs[:n-1]
+		return p
+	}
+	return &dirPending{}
+}
+
 // commitDir makes the changes with numbers below upTo durable.
-func (dir *directory) commitDir(upTo uint32) {
+func (d *Disk) commitDir(dir *directory, upTo uint32) {
 	if dir.pending == nil {
 		return
 	}
 	n := len(dir.pending.ops) - int(dir.changes-upTo)
-	dir.forget(n)
+	d.forget(dir, n)
 }
 
-func (dir *directory) forget(n int) {
+func (d *Disk) forget(dir *directory, n int) {
 	switch ops := dir.pending.ops; {
 	case n >= len(ops):
+		if cap(ops) <= maxSpareOps && len(d.spareDirs) < maxSpare {
+			clear(ops)
+			dir.pending.ops = ops[:0]
+			d.spareDirs = append(d.spareDirs, dir.pending)
+		}
 		dir.pending = nil
 	case n > 0:
 		clear(ops[:n])
@@ -315,7 +329,7 @@ func (d *Disk) journal(dir *directory, now kafka.Nanos) {
 	for n < len(dir.pending.ops) && now-dir.pending.ops[n].time >= d.config.JournalAge {
 		n++
 	}
-	dir.forget(n)
+	d.forget(dir, n)
 }
 
 // queue holds what has unsynced changes, so that idle files and directories

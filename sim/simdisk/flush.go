@@ -90,7 +90,7 @@ func (d *Disk) complete(fl *flush) error {
 	for _, fd := range fl.dirs {
 		v := d.admitFlush(fd.name)
 		if v.err == nil && !v.lie {
-			fd.dir.commitDir(fd.upTo)
+			d.commitDir(fd.dir, fd.upTo)
 		}
 		if err := v.result(); err != nil {
 			return fmt.Errorf("flush %s: %w", fd.name, err)

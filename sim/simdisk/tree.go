@@ -146,7 +146,7 @@ func (d *Disk) create(name string) (*file, error) {
 		d.truncateFile(f, 0)
 		return f, nil
 	}
-	f = &file{name: d.intern(base), modTime: d.wallClock(), linked: true}
+	f = &file{name: d.names.intern(base), modTime: d.wallClock(), linked: true}
 	dir.addFile(f)
 	d.changed(dir, dirOp{kind: dirCreate, name: f.name, file: f})
 	return f, nil
@@ -263,7 +263,7 @@ func (d *Disk) rename(old, new string) error {
 	case sub != nil && strings.HasPrefix(new, old+"/"):
 		return errIntoItself
 	}
-	op := dirOp{kind: dirRename, name: d.intern(oldBase), newName: d.intern(newBase), file: f, dir: sub, replaced: replaced}
+	op := dirOp{kind: dirRename, name: d.names.intern(oldBase), newName: d.names.intern(newBase), file: f, dir: sub, replaced: replaced}
 	if replaced != nil {
 		to.unlinkFile(newBase)
 		d.unlinked(replaced)
