@@ -158,8 +158,10 @@ func (c *Cluster) newDisk(name string) *disk {
 	if d.Bandwidth > 0 {
 		profile.SyncPerKiB = kafka.Nanos(int64(kafka.Second) * 1024 / d.Bandwidth)
 	}
-	return newDisk(simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem),
-		Names: c.files}, draws.Draw))
+	made := simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem),
+		Names: c.files}, draws.Draw)
+	made.SetWallOffset(c.k.Epoch())
+	return newDisk(made)
 }
 
 // filesystem is the personality of a disk; the words are checked when a scenario is read.

@@ -265,7 +265,7 @@ func (c *Cluster) shiftClock(h *host, delta kafka.Nanos) {
 	offset := c.k.WallOffset(h.id) + delta
 	c.k.SetWallOffset(h.id, offset)
 	if h.disk != nil {
-		h.disk.SetWallOffset(kafka.TimestampMs(offset / kafka.Millisecond))
+		h.disk.SetWallOffset(c.k.Epoch() + kafka.TimestampMs(offset/kafka.Millisecond))
 	}
 }
 

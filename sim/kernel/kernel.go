@@ -113,6 +113,9 @@ func (k *Kernel) SetNetwork(n Network) { k.net = n }
 // Now is the time of the event being handled, or the end of the last Run.
 func (k *Kernel) Now() kafka.Nanos { return k.now }
 
+// Epoch is the wall clock at virtual time zero, of a node whose clock is right.
+func (k *Kernel) Epoch() kafka.TimestampMs { return k.epoch }
+
 // Events counts the steps executed so far; it is the number of the last one.
 func (k *Kernel) Events() uint64 { return k.events }
 

@@ -167,7 +167,8 @@ func (d *Disk) Reset(config Config, draws Draws) {
 	d.cache.init(config.PageCache)
 }
 
-// SetWallOffset sets the node's wall clock: virtual time plus offset.
+// SetWallOffset sets the node's wall clock: virtual time plus offset, which is the time
+// since 1970 of virtual time zero and the clock's error.
 // ModTime follows it.
 func (d *Disk) SetWallOffset(offset kafka.TimestampMs) { d.wallOffset = offset }
 
