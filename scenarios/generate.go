@@ -23,7 +23,8 @@ type Generator struct {
 }
 
 // modes are the generators by what distinguishes them. Faults are drawn uniformly, or
-// along the lineage of records (generate_lineage.go), or each way in half of the worlds.
+// along the lineage of records (generate_lineage.go) or of a group's assignment
+// (generate_groups_lineage.go), or each way in half of the worlds.
 var modes = [...]struct {
 	mode
 	summary string
@@ -32,12 +33,16 @@ var modes = [...]struct {
 	{mode{name: "small", guide: mixed, small: true}, "as swarm, with tiny segments, an index entry for each batch, short lags and timeouts"},
 	{mode{name: "swarm-beyond", beyond: true}, "as swarm, beyond the budget: no divergence, no phantom, no disorder, and it ends"},
 	{mode{name: "small-beyond", small: true, beyond: true}, "as small, beyond the budget"},
-	{mode{name: "groups", groups: true}, "as swarm, in each world consumers in groups, with faults aimed at the states of these"},
-	{mode{name: "small-groups", small: true, groups: true}, "as small, with groups as in groups"},
+	{mode{name: "groups", guide: mixed, groups: true}, "as swarm, in each world consumers in groups, with faults aimed at the states of these"},
+	{mode{name: "small-groups", guide: mixed, small: true, groups: true}, "as small, with groups as in groups"},
 	{mode{name: "swarm-uniform"}, "as swarm, with faults drawn one by one only"},
 	{mode{name: "small-uniform", small: true}, "as small, with faults as in swarm-uniform"},
 	{mode{name: "swarm-lineage", guide: alongLineage}, "as swarm, with faults that strike, one after the other, what an acknowledged record of one partition rests on"},
 	{mode{name: "small-lineage", guide: alongLineage, small: true}, "as small, with faults as in swarm-lineage"},
+	{mode{name: "groups-uniform", groups: true}, "as groups, with faults drawn one by one only"},
+	{mode{name: "small-groups-uniform", small: true, groups: true}, "as small-groups, with faults as in groups-uniform"},
+	{mode{name: "groups-lineage", guide: alongLineage, groups: true}, "as groups, with faults that strike what the assignment and the offsets of one group rest on, and members to whom they matter"},
+	{mode{name: "small-groups-lineage", guide: alongLineage, small: true, groups: true}, "as small-groups, with faults as in groups-lineage"},
 }
 
 // Generators are all of them, by name. Each stays within the
@@ -101,7 +106,7 @@ type guide uint8
 
 const (
 	uniform      guide = iota // each for itself
-	alongLineage              // one after the other at what an acknowledged record rests on
+	alongLineage              // one after the other at what a record, or a group's assignment, rests on
 	mixed                     // one or the other
 )
 
@@ -196,9 +201,12 @@ func drawWorld(c Chooser, m mode) *world {
 	w.settings()
 	w.workload()
 	w.easeDisk()
-	if w.guided {
+	switch {
+	case w.guided && m.groups:
+		w.planGroups()
+	case w.guided:
 		w.planLineage()
-	} else {
+	default:
 		w.faults()
 	}
 	w.topicEvents()

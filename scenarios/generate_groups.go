@@ -40,7 +40,7 @@ func (w *world) groups() {
 func (w *world) strategies() []string {
 	p, _ := config.ProfileByName(w.spec.Protocol)
 	s := []string{"range", "roundrobin", "sticky", "sticky"}
-	if p.Versions.JoinGroup >= 7 {
+	if p.Versions.JoinGroup >= cooperativeFrom {
 		s = append(s, "range,cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky", "cooperative-sticky")
 	}
 	return s
@@ -127,17 +127,23 @@ func (w *world) member(c *Consumer, assignors, times string) {
 // half of max.poll.interval.ms.
 func (w *world) slowApplication(c *Consumer, pollInterval int64) int64 {
 	records := w.int("poll-records", 1, 500)
-	perMil := int64(1)
-	for i := range w.spec.Producers {
-		perMil += w.spec.Producers[i].RatePerMil * int64(w.spec.Producers[i].Count)
-	}
-	most := min(50, 60_000*1000/(perMil*int64(generatedEnd/kafka.Second))) // ms a record
+	most := min(50, w.mostProcessing())
 	if !w.odd("slow-application", 20) || most < 5 {
 		return records
 	}
 	processing := w.int("slow-processing", 5, most)
 	c.Processing = kafka.Nanos(processing) * kafka.Millisecond
 	return min(records, max(1, pollInterval/2/processing))
+}
+
+// mostProcessing is how many milliseconds an application may take for a record so that it
+// can do all that is written within a minute.
+func (w *world) mostProcessing() int64 {
+	perMil := int64(1)
+	for i := range w.spec.Producers {
+		perMil += w.spec.Producers[i].RatePerMil * int64(w.spec.Producers[i].Count)
+	}
+	return 60_000 * 1000 / (perMil * int64(generatedEnd/kafka.Second))
 }
 
 func (w *world) staticOdds() int64 {

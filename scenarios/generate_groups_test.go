@@ -53,3 +53,52 @@ func TestWorldsOfGroupsDrawRoundsAndLongWaits(t *testing.T) {
 		t.Errorf("drawn in 150 worlds: %v", found)
 	}
 }
+
+// Each plan at a group is drawn, with members to whom it matters: a static member's session
+// outlasts the round that it misses, and who dies as it joins is known by its session alone.
+func TestPlansAtGroupsCastTheirMembers(t *testing.T) {
+	drawn := map[string]int{}
+	g, _ := GeneratorByName("small-groups-lineage")
+	for seed := range uint64(120) {
+		s, err := g.Draw(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range groupPlans {
+			if name := groupPlans[i].name; strings.Contains(s.Why, name) {
+				drawn[name]++
+				checkCast(t, s, name)
+			}
+		}
+	}
+	if len(drawn) != len(groupPlans) {
+		t.Errorf("of %d plans 120 worlds drew %v", len(groupPlans), drawn)
+	}
+}
+
+func checkCast(t *testing.T, s *Spec, plan string) {
+	t.Helper()
+	among := func(f func(c *Consumer) bool) bool {
+		return slices.ContainsFunc(s.Consumers, func(c Consumer) bool { return f(&c) })
+	}
+	switch plan {
+	case "static-behind", "joins-late", "restarts-unassigned":
+		if !among(func(c *Consumer) bool {
+			return isStatic(c) && c.time("session.timeout.ms") >= 3*c.time("max.poll.interval.ms")
+		}) {
+			t.Errorf("%s: %s without a static member that stays one for long", s.Name, plan)
+		}
+	case "dies-new":
+		if !among(func(c *Consumer) bool { return c.time("max.poll.interval.ms") > kafka.Minute && !isStatic(c) }) &&
+			!slices.ContainsFunc(s.Events, func(p faults.Planned) bool { return mayFallSilent(p.Fault) }) {
+			t.Errorf("%s: nobody waits long", s.Name)
+		}
+	case "assigned-and-busy":
+		if !among(func(c *Consumer) bool {
+			n := c.time("max.poll.records") / kafka.Millisecond
+			return n == 1 || n*c.Processing > 0 && n*c.Processing <= c.time("max.poll.interval.ms")/2
+		}) {
+			t.Errorf("%s: nobody is busy, and in time", s.Name)
+		}
+	}
+}

@@ -86,7 +86,7 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.Uint64Var(&f.root, "root-seed", 1, "seed of the seeds")
 	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator`\n(see scenarios generate); swarm if none is named")
 	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive,\nand judge only what must hold even then")
-	fl.StringVar(&f.guide, "guide", guideMixed, "how faults are drawn: uniform, one by one; lineage, along what\nacknowledged records rest on; mixed, each in half of the worlds")
+	fl.StringVar(&f.guide, "guide", guideMixed, "how faults are drawn: uniform, one by one; lineage, along what\nacknowledged records or a group's assignment rest on; mixed, each in half of the worlds")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
 	fl.StringVar(&f.shard, "shard", "", "run this part, `i/N` from 1/N to N/N, or auto")
