@@ -16,7 +16,7 @@ func assignmentSticks() rule {
 				"members swap partitions of a topic, and nothing moves if everything is claimed and no move would make two members more equal.",
 			When: "at each generation that becomes stable with one of the two",
 			Broken: "racks (not in these runs); what a member does not claim, because it is new or has lost its generation, is nobody's; nor is a topic anybody's whose deletion has begun, " +
-				"if the leader knows that",
+				"if the leader knows that, until it knows that the topic was created again",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &sticks{f} },
@@ -95,10 +95,11 @@ func chosen(topics []string, set int) (some []string) {
 // unusedDoomed are the topics whose deletion has begun, and of which nothing is assigned. A
 // topic leaves the brokers' metadata when the controller begins to delete it (long before
 // its znode is gone, if a replica is down), and the leader's when it asks them next. So it
-// does not know them, or is cooperative and withholds all of them.
+// does not know them, or is cooperative and withholds all of them. When the topic is created
+// again the leader may know that it is gone, and not that it is there again.
 func (g *ghost) unusedDoomed(l *life) (topics []string) {
 	for _, t := range l.wanted() {
-		if g.doomedTopic(t) && !slices.ContainsFunc(l.members, func(m *member) bool { return len(m.of(t)) > 0 }) {
+		if (g.doomedTopic(t) || g.createdAgain(t) && g.goneFrom(l.leader, t)) && !slices.ContainsFunc(l.members, func(m *member) bool { return len(m.of(t)) > 0 }) {
 			topics = append(topics, t)
 		}
 	}

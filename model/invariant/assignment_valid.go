@@ -168,6 +168,12 @@ func (g *ghost) seenBy(member, topic string) (n int32) {
 	return n
 }
 
+// goneFrom reports whether a member's metadata had a topic, and have it no more.
+func (g *ghost) goneFrom(member, topic string) bool {
+	c := g.groups.byMember[member]
+	return c != nil && slices.ContainsFunc(c.vanished, func(tp kafka.TopicPartition) bool { return tp.Topic == topic })
+}
+
 // withheld: a cooperative generation gives a partition that a member says to own to
 // nobody, so that it is revoked first.
 func (l *life) withheld(tp kafka.TopicPartition) bool {
