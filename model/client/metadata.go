@@ -7,6 +7,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -17,6 +18,7 @@ type metadata struct {
 	topics     []*topicInfo // those of interest, in order of interest
 	// version counts the changes that readers of leaders must look at.
 	version int
+	quirks  quirk.Set
 	// learned is set when the last response changed a leader, an epoch or a topic.
 	learned bool
 }
@@ -153,7 +155,7 @@ func (m *metadata) setBrokers(brokers []kmsg.MetadataResponseBroker) {
 }
 
 func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.MetadataResponseTopic) (again bool) {
-	recreated := !kafka.TopicID(rt.TopicID).IsZero() && t.id != rt.TopicID
+	recreated := m.recreated(t.id, rt.TopicID)
 	t.id = rt.TopicID
 	for len(t.partitions) < len(rt.Partitions) {
 		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}
@@ -170,6 +172,15 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 		}
 	}
 	return again
+}
+
+// recreated reports whether a topic is another one than what was known under its name
+// (KIP-516); known is zero if nothing was.
+func (m *metadata) recreated(known, id kafka.TopicID) bool {
+	if id.IsZero() || m.quirks.Has(quirk.EpochsOverIDs) {
+		return false
+	}
+	return id != known && !(known.IsZero() && m.quirks.Has(quirk.IDLostUnknown))
 }
 
 // adopt replaces what is known of a partition's leader unless it is newer. A

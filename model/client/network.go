@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/netclient"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -28,6 +29,7 @@ type networkConfig struct {
 	retryBackoff     kafka.Nanos
 	retryBackoffMax  kafka.Nanos
 	metadataMaxAge   kafka.Nanos
+	quirks           quirk.Set
 }
 
 // network is a client's connections and the keeping of its metadata
@@ -68,7 +70,7 @@ func adminNetwork(bootstrap []step.Addr, metadataVersion int16, requestTimeout, 
 }
 
 func newNetwork(cfg networkConfig) network {
-	return network{cfg: cfg, needUpdate: true, net: netclient.New(netclient.Config{
+	return network{cfg: cfg, needUpdate: true, meta: metadata{quirks: cfg.quirks}, net: netclient.New(netclient.Config{
 		Lane: lane, TimerKind: netTimer, Name: "client/reconnect", MaxInFlight: cfg.maxInFlight,
 		RequestTimeout: cfg.requestTimeout, SetupTimeout: cfg.setupTimeout,
 		ReconnectBackoff: cfg.reconnectBackoff, ReconnectBackoffMax: cfg.reconnectMax,

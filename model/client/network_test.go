@@ -8,6 +8,7 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -119,16 +120,21 @@ func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
 		before, now kafka.TopicID
 		unknown     bool // in between
 		taken       bool
+		quirks      quirk.Set
 	}{
-		{"the same topic", old, old, false, false},
-		{"another one", old, again, false, true},
-		{"another one, and the client has heard that there was none", old, again, true, true},
-		{"no ids", none, none, false, false},
-		{"no ids, and the client has heard that there was none", none, none, true, false},
-		{"an id where none was known", none, again, false, true},
-		{"no id any more", old, none, false, false},
+		{"the same topic", old, old, false, false, quirk.Set{}},
+		{"another one", old, again, false, true, quirk.Set{}},
+		{"another one, and the client has heard that there was none", old, again, true, true, quirk.Set{}},
+		{"no ids", none, none, false, false, quirk.Set{}},
+		{"no ids, and the client has heard that there was none", none, none, true, false, quirk.Set{}},
+		{"an id where none was known", none, again, false, true, quirk.Set{}},
+		{"another one, KAFKA-12257", old, again, false, false, quirk.Of(quirk.EpochsOverIDs)},
+		{"another one, KAFKA-12257, and the client has heard that there was none", old, again, true, false, quirk.Of(quirk.EpochsOverIDs)},
+		{"another one, KAFKA-13488", old, again, false, true, quirk.Of(quirk.IDLostUnknown)},
+		{"another one, KAFKA-13488, and the client has heard that there was none", old, again, true, false, quirk.Of(quirk.IDLostUnknown)},
+		{"no id any more", old, none, false, false, quirk.Set{}},
 	} {
-		var m metadata
+		m := metadata{quirks: c.quirks}
 		out := step.NewEffects()
 		topic := m.topic("orders")
 		update := func(id kafka.TopicID, code kafka.ErrorCode, parts ...kmsg.MetadataResponseTopicPartition) {

@@ -58,7 +58,7 @@ func NewProducer(cfg ProducerConfig) *Producer {
 		bootstrap: cfg.Bootstrap, version: cfg.Profile.Versions.Metadata, maxInFlight: cfg.MaxInFlight,
 		requestTimeout: cfg.RequestTimeout, setupTimeout: cfg.ConnectionSetup,
 		reconnectBackoff: cfg.ReconnectBackoff, reconnectMax: cfg.ReconnectMax,
-		retryBackoff: cfg.RetryBackoff, retryBackoffMax: cfg.RetryBackoffMax, metadataMaxAge: cfg.MetadataMaxAge,
+		retryBackoff: cfg.RetryBackoff, retryBackoffMax: cfg.RetryBackoffMax, metadataMaxAge: cfg.MetadataMaxAge, quirks: cfg.Profile.Quirks,
 	})
 	return p
 }

@@ -87,7 +87,7 @@ func newReader(cfg *config.Consumer, bootstrap []step.Addr, as Assignment, start
 		bootstrap: bootstrap, version: cfg.Profile.Versions.Metadata, maxInFlight: consumerMaxInFlight,
 		requestTimeout: cfg.RequestTimeout, setupTimeout: cfg.ConnectionSetup,
 		reconnectBackoff: cfg.ReconnectBackoff, reconnectMax: cfg.ReconnectMax,
-		retryBackoff: cfg.RetryBackoff, retryBackoffMax: cfg.RetryBackoffMax, metadataMaxAge: cfg.MetadataMaxAge,
+		retryBackoff: cfg.RetryBackoff, retryBackoffMax: cfg.RetryBackoffMax, metadataMaxAge: cfg.MetadataMaxAge, quirks: cfg.Profile.Quirks,
 	})
 	for _, tp := range as.Partitions {
 		t := r.topic(tp.Topic)

@@ -78,6 +78,9 @@ const (
 	SizeOfUnknown
 	EpochOnFirstWrite
 	UndefinedEndsAtHW
+	// Clients of topics that are created again.
+	EpochsOverIDs
+	IDLostUnknown
 	NumIDs // not a switch
 )
 

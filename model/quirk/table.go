@@ -230,4 +230,12 @@ var table = [NumIDs]Bug{
 		Title:     "A follower whose epoch its leader does not know cuts at the high watermark",
 		Mechanism: "The high watermark of a new leader trails what is committed. Every leader enters its epoch as it takes office, so that it knows all that is asked (KAFKA-7415): each of the two hides the other.",
 		Versions:  "before 2.7.0", Switch: "model/replica/fetch.go", Masked: true, With: []ID{EpochOnFirstWrite}},
+	EpochsOverIDs: {ID: EpochsOverIDs, Key: "KAFKA-12257", Rule: "C-14", Invariant: "converges-after-heal",
+		Title:     "A client compares leader epochs of two topics of the same name",
+		Mechanism: "A topic that is created again begins with epoch 0. A client that has seen higher ones of the deleted topic takes the metadata for old and keeps what it knows, although the topic has another id, until the new leaders' epochs have passed those of the old ones.",
+		Versions:  "2.2.0, before 2.8.2 and 3.0.0", Switch: "model/client/metadata.go"},
+	IDLostUnknown: {ID: IDLostUnknown, Key: "KAFKA-13488", Rule: "C-14", Invariant: "converges-after-heal",
+		Title:     "A client that has heard of no topic takes the next one of that name for the same",
+		Mechanism: "While there is no topic of the name a client forgets the topic's id and keeps the leader epochs that it has seen. The id of the new topic is then compared with none, and its lower epochs are refused.",
+		Versions:  "3.0.0, before 3.0.1 and 3.1.0", Switch: "model/client/metadata.go"},
 }
