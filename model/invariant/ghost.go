@@ -5,6 +5,7 @@ import (
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/record"
 )
 
 // ghost is what happened, as one sees it who reads every event: computed once per
@@ -17,7 +18,8 @@ type ghost struct {
 	owners []owner
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
-	groups          *groups // nil until a fact about one
+	groups          *groups         // nil until a fact about one
+	heads           record.Iterator // of batches that are appended
 	rare            ring
 	now             kafka.Nanos
 	healed          kafka.Nanos // when the faults had ended
@@ -125,6 +127,7 @@ func newGhost(s Setup) *ghost {
 	for _, t := range s.Topics {
 		g.topics = append(g.topics, &topic{Topic: t})
 	}
+	g.heads.UseScratch(s.Scratch)
 	return g
 }
 

@@ -145,13 +145,13 @@ func (g *ghost) rises(p *partition, r *replica, e *event.Event) {
 		g.ch.risen = !r.opened && e.LEO > 0
 		r.opened = true
 	case e.Kind == event.BatchAppended && e.Flag:
-		g.ch.risen = !p.arrives(e)
+		g.ch.risen = !p.arrives(&g.heads, e)
 	}
 }
 
 // arrives reports whether the records of an appended batch may be in p.
-func (p *partition) arrives(e *event.Event) bool {
-	producer, first, ok := firstOf(e.Batch)
+func (p *partition) arrives(it *record.Iterator, e *event.Event) bool {
+	producer, first, ok := firstOf(it, e.Batch)
 	if !ok {
 		return true // nobody's: see no-phantom
 	}
@@ -169,11 +169,10 @@ func (p *partition) arrives(e *event.Event) bool {
 }
 
 // firstOf reads the head of a batch's first record.
-func firstOf(b record.Batch) (producer int32, number int64, ok bool) {
+func firstOf(it *record.Iterator, b record.Batch) (producer int32, number int64, ok bool) {
 	if len(b) < record.HeaderSize || b.IsControl() {
 		return 0, 0, false
 	}
-	var it record.Iterator
 	if it.Reset(b); !it.Next() {
 		return 0, 0, false
 	}

@@ -85,15 +85,16 @@ type Kernel struct {
 	freeFl   []uint32
 	handles  []uint32
 
-	fp          Fingerprint
-	checkpoints []Checkpoint
-	observers   []Observer
-	recorder    Recorder
-	before      []func(ActorID, *step.Input)
-	after       []func(ActorID, *step.Input, *step.Effects)
-	onExit      []func(Exit)
-	assertions  []Assertion
-	record      Record
+	fp           Fingerprint
+	checkpoints  []Checkpoint
+	checkpointAt uint64 // number of the event after which the next is taken
+	observers    []Observer
+	recorder     Recorder
+	before       []func(ActorID, *step.Input)
+	after        []func(ActorID, *step.Input, *step.Effects)
+	onExit       []func(Exit)
+	assertions   []Assertion
+	record       Record
 }
 
 // New makes a kernel without actors.
@@ -104,7 +105,7 @@ func New(cfg Config) *Kernel {
 	if cfg.Epoch == 0 {
 		cfg.Epoch = epoch2025
 	}
-	return &Kernel{cfg: cfg, epoch: cfg.Epoch, byName: make(map[string]ActorID), draws: step.NewDraws(cfg.Seed)}
+	return &Kernel{cfg: cfg, epoch: cfg.Epoch, byName: make(map[string]ActorID), draws: step.NewDraws(cfg.Seed), checkpointAt: cfg.CheckpointEvery}
 }
 
 // SetNetwork attaches the network; before the first Boot.

@@ -225,8 +225,9 @@ func (k *Kernel) foldStep(a *actor, in *input, wi uint8, took kafka.Nanos, disk 
 		mum(uint64(took)^mixF, came^mixA) ^ mum(disk^mixB, mixD)
 	k.fp.Fold(d)
 	a.hash = mum(a.hash^d, mixA)
-	if k.events%k.cfg.CheckpointEvery == 0 {
+	if k.events == k.checkpointAt {
 		k.checkpoints = append(k.checkpoints, Checkpoint{Seq: k.events, Sum: k.fp})
+		k.checkpointAt += k.cfg.CheckpointEvery
 	}
 	if k.recorder != nil {
 		k.record = Record{Time: k.now, Took: took, Seq: k.events, Parent: in.parent, Actor: a.id, From: in.from,

@@ -91,6 +91,11 @@ type located struct {
 
 // split finds the directory of a path, nil if absent, and the last component.
 func (d *Disk) split(path string) (*directory, string) {
+	if base, ok := strings.CutPrefix(path, d.last.path); ok && d.last.dir != nil && len(base) > 0 && base[0] == '/' {
+		if base = base[1:]; strings.IndexByte(base, '/') < 0 {
+			return d.last.dir, base
+		}
+	}
 	i := strings.LastIndexByte(path, '/')
 	return d.lookup(path[:max(i, 0)]), path[i+1:]
 }
@@ -379,7 +384,7 @@ func (d *Disk) syncDir(name string) error {
 	}
 	d.stats.DirSyncs++
 	if !v.lie {
-		dir.pending = nil
+		d.commitDir(dir, dir.changes)
 	}
 	return v.result()
 }
