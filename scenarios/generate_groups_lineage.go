@@ -28,6 +28,7 @@ type groupPlan struct {
 var groupPlans = []groupPlan{
 	{"static-behind", 3, (*world).castStatic, (*world).staticBehind},
 	{"joins-late", 1, (*world).castApart, (*world).joinsLate},
+	{"joins-late", 1, (*world).castApart, (*world).joinsLate}, // takes most to matter
 	{"assigned-and-busy", 3, (*world).castBusy, (*world).assignedAndBusy},
 	{"dies-new", 3, (*world).castLongPolls, (*world).diesJoining},
 	{"between-rounds", 3, (*world).castClaiming, (*world).betweenRounds},
@@ -63,14 +64,14 @@ func (w *world) planGroups() {
 // the group rebalances. It stays a member, whose claims are a generation old.
 func (w *world) staticBehind(p *faults.Planned, g string) {
 	p.Fault = faults.Pause{Node: named(w.aStatic(g).name)}
-	w.missesRound(p, g)
+	w.missesRound(p, g, 50)
 }
 
 // joinsLate: a JoinGroup of a static member is under way for longer than the rebalance
 // timeout. What it claims the group may have given to others when it arrives.
 func (w *world) joinsLate(p *faults.Planned, g string) {
 	p.Fault = faults.Message{API: "JoinGroup", Kind: "request", Count: 1, From: only(named(w.aStatic(g).name)), To: only(plain(faults.Brokers))}
-	w.missesRound(p, g)
+	w.missesRound(p, g, 80)
 }
 
 // aStatic is a static member of a group, any if there is none.
@@ -82,9 +83,9 @@ func (w *world) aStatic(g string) member {
 	return list[w.int("static", 0, int64(len(list)-1))]
 }
 
-// missesRound has a group rebalance as p begins, which lasts for longer than that round;
-// somebody else may go just before it ends.
-func (w *world) missesRound(p *faults.Planned, g string) {
+// missesRound has a group rebalance as p begins, which lasts for longer than that round,
+// because somebody is new in percent of all cases; somebody else may go just before it ends.
+func (w *world) missesRound(p *faults.Planned, g string, percent int64) {
 	moving := slices.DeleteFunc(w.membersOf(g), func(m member) bool { return isStatic(m.of) })
 	if len(moving) == 0 {
 		w.memberAway(p, g)
@@ -93,13 +94,13 @@ func (w *world) missesRound(p *faults.Planned, g string) {
 	r, begins := w.ofGroup(g, "max.poll.interval.ms"), w.millis("begins", 0, kafka.Second)
 	p.For = begins + r + w.millis("more", 100*kafka.Millisecond, r+kafka.Second)
 	p.Trigger.At = min(p.Trigger.At, generatedHeal-p.For-kafka.Second)
-	if w.odd("somebody-new", 50) {
+	if w.odd("somebody-new", percent) {
 		n := w.addConsumer(moving[0].of)
 		n.Count, n.Start, n.Topics = 1, p.Trigger.At+begins, w.topicNames()
 	} else {
 		w.goes(moving, "first", p.Trigger.At+begins, w.millis("first-back", 0, 3*kafka.Second))
 	}
-	if w.odd("then-another", 60) {
+	if w.odd("then-another", percent) {
 		w.goes(moving, "then", p.Trigger.At+p.For-w.millis("before-it-is-back", 0, r), w.millis("then-back", 2*kafka.Second, 8*kafka.Second))
 	}
 }

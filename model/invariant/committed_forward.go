@@ -16,7 +16,7 @@ func committedMovesForward() rule {
 			Words: "What a group has committed for a partition goes back only for a cause that is on record.",
 			When:  "at each published commit that is lower than the one before",
 			Broken: "the consumer's position went back (reset, truncation); a commit without a generation on an empty group; a request that was given up was carried out after a " +
-				"newer one (CC-14); the committer owned the partition no more (CO-1); the next owner asked while the last commit of the one before was under way, in releases " +
+				"newer one (CC-14); the committer owned the partition no more, or did not know that a round which it missed has given it away (CO-1); the next owner asked while the last commit of the one before was under way, in releases " +
 				"before KIP-447; an older value was loaded or told (see committed-offsets-kept)",
 		},
 		kinds: []event.Kind{event.OffsetCommitted},
@@ -63,6 +63,8 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "" // nobody sent it: see commits-a-position
 	case !sent.owned:
 		return "the committer did not own the partition any more (CO-1)"
+	case g.givesUpLate(com, part, e):
+		return "the committer, away for a round that gave the partition to another one, is back and gives it up (CO-1)"
 	case part.jump.at > 0 && part.jump.to <= e.Offset && part.jump.from > e.Offset:
 		return fmt.Sprintf("the consumer's position had gone back (%s)", part.jump.why)
 	case com.late(part, e):
@@ -72,6 +74,20 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "the new owner was told the committed offset while a newer commit was under way (before KIP-447)"
 	}
 	return g.toldOld(com, part, e)
+}
+
+// givesUpLate: the committer of the value before was given the partition in a generation
+// that the committer was not in, after its own. Back in a newer one, which does not give it
+// the partition, it commits for it once more as it gives it up. A static member is kept
+// though it misses a round (GroupCoordinator.onCompleteJoin), and a commit is asked for member
+// and generation, not for owners (doCommitOffsets).
+func (g *ghost) givesUpLate(com *committed, part *clientPart, e *event.Event) bool {
+	m := g.ch.groups.life.byID[e.Member]
+	if m == nil || m.given.generation != e.Generation || m.given.unread || slices.Contains(m.given.parts, e.TP) || com.by == nil || com.by == part.client {
+		return false
+	}
+	other := com.by.byTP[e.TP]
+	return other != nil && part.generation < other.generation && other.generation < e.Generation
 }
 
 // late: the value before the published one was a newer request of its committer.
