@@ -131,19 +131,21 @@ func newGhost(s Setup) *ghost {
 	return g
 }
 
-// partition finds or begins the ghost of a partition.
-func (g *ghost) partition(tp kafka.TopicPartition) *partition {
-	var t *topic
-	for _, x := range g.topics {
-		if x.Name == tp.Topic {
-			t = x
-			break
+// topicOf finds or begins the ghost of a topic.
+func (g *ghost) topicOf(name string) *topic {
+	for _, t := range g.topics {
+		if t.Name == name {
+			return t
 		}
 	}
-	if t == nil {
-		t = &topic{Topic: Topic{Name: tp.Topic, MinISR: 1}}
-		g.topics = append(g.topics, t)
-	}
+	t := &topic{Topic: Topic{Name: name, MinISR: 1}}
+	g.topics = append(g.topics, t)
+	return t
+}
+
+// partition finds or begins the ghost of a partition.
+func (g *ghost) partition(tp kafka.TopicPartition) *partition {
+	t := g.topicOf(tp.Topic)
 	n := int(max(tp.Partition, 0))
 	for len(t.parts) <= n {
 		t.parts = append(t.parts, nil)
@@ -201,13 +203,12 @@ func (g *ghost) observe(e *event.Event) {
 	case event.ControllerElected, event.BrokerRegistered, event.BrokerUnregistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:
-		g.partition(e.TP)
-		g.topicCreated(e.TP.Topic, e.Count)
+		g.topicCreated(g.topicOf(e.TP.Topic), e.Count)
 	case event.TopicDeletionAsked:
-		g.partition(e.TP).topic.doomed = true
+		g.topicOf(e.TP.Topic).doomed = true
 		g.disturb()
 	case event.TopicDeleted:
-		g.topicDeleted(g.partition(e.TP).topic)
+		g.topicDeleted(g.topicOf(e.TP.Topic))
 	case event.AssignmentChanged:
 		g.ch.p = g.partition(e.TP)
 		g.ch.p.assignment = e.Replicas
@@ -251,13 +252,9 @@ func (g *ghost) observe(e *event.Event) {
 }
 
 // topicCreated forgets an earlier topic of the name.
-func (g *ghost) topicCreated(name string, count int32) {
-	for _, t := range g.topics {
-		if t.Name == name {
-			t.bury()
-			t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
-		}
-	}
+func (g *ghost) topicCreated(t *topic, count int32) {
+	t.bury()
+	t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
 	g.disturb()
 }
 

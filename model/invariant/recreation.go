@@ -49,8 +49,8 @@ func (c *staysDeleted) observe(e *event.Event) {
 // bury puts the partitions of a deleted topic away: nothing of them is judged any more, but
 // what is still on its way is known.
 func (t *topic) bury() {
-	if !slices.ContainsFunc(t.parts, func(p *partition) bool { return p != nil }) {
-		return
+	if t.count == 0 && !slices.ContainsFunc(t.parts, func(p *partition) bool { return p != nil }) {
+		return // nothing was there
 	}
 	grave := &topic{Topic: t.Topic, doomed: true, parts: slices.Clone(t.parts)}
 	for _, p := range grave.parts {
