@@ -4,6 +4,7 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -171,7 +172,8 @@ func (r *reader) maybeValidate(a *assigned) {
 }
 
 func (r *reader) validate(a *assigned) {
-	if r.cfg.Profile.Fencing320 && a.pos.epoch != kafka.NoLeaderEpoch && a.pos.leader.epoch != kafka.NoLeaderEpoch {
+	asks := r.cfg.Profile.Fencing320 && !r.cfg.Profile.Quirks.Has(quirk.PositionUnchecked)
+	if asks && a.pos.epoch != kafka.NoLeaderEpoch && a.pos.leader.epoch != kafka.NoLeaderEpoch {
 		a.enter(awaitValidation)
 	} else {
 		a.enter(fetching)

@@ -193,7 +193,8 @@ func ackOf(list []*ack, number int64) (a *ack, end int64) {
 type reader struct {
 	actor     string
 	position  kafka.Offset
-	delivered bool // it got a batch since its last reset
+	delivered bool              // it got a batch since its last reset
+	epoch     kafka.LeaderEpoch // of the last batch that it got, if that is known
 }
 
 // readsBack: r is the final read, whose batches are not noted, and has come to offset o.

@@ -73,7 +73,7 @@ type rule struct {
 }
 
 // maxInvariants bounds the table.
-const maxInvariants = 48
+const maxInvariants = 56
 
 // All lists the invariants in the order of reports.
 func All() []Info {
@@ -114,6 +114,7 @@ func rules() []rule {
 		recoveryKeepsPrefix(),
 		epochCacheAgrees(),
 		consumerPositionMovesForward(),
+		truncationNoticed(),
 		noPhantom(),
 		orderPreserved(),
 		acks1Survives(),

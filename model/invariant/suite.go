@@ -186,8 +186,7 @@ func (g *ghost) observed(e *event.Event) {
 		g.controlled(e)
 	case event.RecordDelivered:
 		g.ch.p.readEnd = max(g.ch.p.readEnd, e.Last+1)
-		r := g.ch.p.reader(e.Actor)
-		r.position, r.delivered = e.Last+1, true
+		g.ch.p.reader(e.Actor).wasGiven(g.ch.r, e)
 	case event.PositionReset:
 		r := g.ch.p.reader(e.Actor)
 		r.position, r.delivered = e.Base, false

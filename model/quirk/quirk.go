@@ -65,6 +65,7 @@ const (
 	RawClaims
 	ReadsWhileRevoking
 	IDLostOnRetry
+	PositionUnchecked
 	// Of group coordinators.
 	RawAppendErrors
 	LoadByChunk
