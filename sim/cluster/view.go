@@ -31,9 +31,9 @@ type partitionView struct {
 func (a *authority) observe(e *event.Event) {
 	switch e.Kind {
 	case event.AssignmentChanged:
-		a.at(e.TP).replicas = e.Replicas
+		a.put(e.TP).replicas = e.Replicas
 	case event.PartitionChanged:
-		p := a.at(e.TP)
+		p := a.put(e.TP)
 		p.leader, p.isr = e.Leader, e.ISR
 	case event.GroupChanged:
 		if a.leaders == nil {
@@ -91,7 +91,19 @@ func (a *authority) ended(actor, why string) {
 	a.ends[actor] = why
 }
 
+// nothing is the view of a partition that there is not.
+var nothing = partitionView{leader: kafka.NoNode}
+
+// at looks a partition up; one that there is not has no leader. To be read only.
 func (a *authority) at(tp kafka.TopicPartition) *partitionView {
+	if p := a.parts[tp]; p != nil {
+		return p
+	}
+	return &nothing
+}
+
+// put finds or begins a partition. What is told of a topic that is gone is not kept.
+func (a *authority) put(tp kafka.TopicPartition) *partitionView {
 	if slices.Contains(a.gone, tp.Topic) {
 		return &partitionView{leader: kafka.NoNode}
 	}
