@@ -278,7 +278,9 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		p.startRaised(r)
 		return
 	}
-	g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch)
+	if g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch); p.allHave(r.log.at(r.hw)) {
+		g.commit(p, r, r.hw)
+	}
 	p.startRaised(r)
 	again := holder(p.took, e.LeaderEpoch) == r.node
 	for _, i := range p.incidents {
@@ -290,6 +292,18 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 			p.reled = append(p.reled, e.LeaderEpoch)
 		}
 	}
+}
+
+// allHave: each member of the in-sync set holds all of x. A leader may take office with a
+// high watermark above what was committed: it, or one that it followed, went on to lead an
+// epoch that was over, and answered requests.
+func (p *partition) allHave(x position) bool {
+	for _, id := range p.auth.isr {
+		if m := p.known(id); m == nil || !m.loaded || m.agrees(x) < x.end {
+			return false
+		}
+	}
+	return true
 }
 
 // tookOffice ends BecameLeader: the checkers have seen who had the epoch before.
