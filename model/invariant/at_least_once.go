@@ -94,13 +94,17 @@ func (c *leastOnce) anew(topic string) {
 }
 
 func (c *leastOnce) of(x *group, tp kafka.TopicPartition) *readBy {
-	if c.read[x] == nil {
-		c.read[x] = map[kafka.TopicPartition]*readBy{}
+	parts := c.read[x]
+	if parts == nil {
+		parts = map[kafka.TopicPartition]*readBy{}
+		c.read[x] = parts
 	}
-	if c.read[x][tp] == nil {
-		c.read[x][tp] = new(readBy)
+	r := parts[tp]
+	if r == nil {
+		r = new(readBy)
+		parts[tp] = r
 	}
-	return c.read[x][tp]
+	return r
 }
 
 func (c *leastOnce) sent(x *group, w *inHand, e *event.Event) {

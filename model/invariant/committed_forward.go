@@ -86,7 +86,7 @@ func (g *ghost) givesUpLate(com *committed, part *clientPart, e *event.Event) bo
 	if m == nil || m.given.generation != e.Generation || m.given.unread || slices.Contains(m.given.parts, e.TP) || com.by == nil || com.by == part.client {
 		return false
 	}
-	other := com.by.byTP[e.TP]
+	other := com.by.byTP.Get(e.TP)
 	return other != nil && part.generation < other.generation && other.generation < e.Generation
 }
 

@@ -42,7 +42,7 @@ func (c *kept) observe(e *event.Event) {
 // lost tells of a loss, or why it may be.
 func (c *kept) lost(x *group, index int32, at kafka.Offset, tp kafka.TopicPartition, format string, args ...any) {
 	if p := c.g.offsetsPartition(index); p != nil {
-		if com := x.comsBy[tp]; com != nil && at == kafka.Offset(com.at) && com.neverCommitted(p) {
+		if com := x.comsBy.Get(tp); com != nil && at == kafka.Offset(com.at) && com.neverCommitted(p) {
 			c.suspend(p, "a coordinator had loaded a committed offset from above the high watermark, and no other replica had it when its broker died")
 			return
 		}

@@ -32,7 +32,7 @@ type groupClient struct {
 	ids      []string // the last ids, newest last
 	steadyID string   // with which it was in a generation last
 	parts    []*clientPart
-	byTP     map[kafka.TopicPartition]*clientPart
+	byTP     kafka.PartitionTable[clientPart]
 	sync     syncAnswer
 	// seen are the partitions that its metadata had since its process began, or since their
 	// topic was unknown.
@@ -104,7 +104,7 @@ func (g *ghost) client(e *event.Event) *groupClient {
 	c := gs.byActor[e.Actor]
 	if c == nil {
 		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
-			lostAt: -1, byTP: map[kafka.TopicPartition]*clientPart{}}
+			lostAt: -1}
 		gs.byActor[e.Actor] = c
 		gs.clients = append(gs.clients, c)
 	}
@@ -121,10 +121,10 @@ func (g *ghost) client(e *event.Event) *groupClient {
 
 // part finds or begins a client's part.
 func (c *groupClient) part(tp kafka.TopicPartition) *clientPart {
-	x := c.byTP[tp]
+	x := c.byTP.Get(tp)
 	if x == nil {
 		x = &clientPart{client: c, tp: tp, generation: -1, given: -1, position: kafka.NoOffset, before: kafka.NoOffset, fetched: kafka.NoOffset}
-		c.byTP[tp] = x
+		c.byTP.Put(tp, x)
 		c.parts = append(c.parts, x)
 	}
 	return x

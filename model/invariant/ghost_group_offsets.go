@@ -55,10 +55,10 @@ const keptValues = 16
 
 // committed finds or begins what the group committed for a partition.
 func (x *group) committed(tp kafka.TopicPartition) *committed {
-	c := x.comsBy[tp]
+	c := x.comsBy.Get(tp)
 	if c == nil {
 		c = &committed{tp: tp, offset: kafka.NoOffset, at: -1, index: -1}
-		x.comsBy[tp] = c
+		x.comsBy.Put(tp, c)
 		x.coms = append(x.coms, c)
 	}
 	return c

@@ -50,7 +50,7 @@ type group struct {
 	saved *saved
 	// coms are the committed offsets, also those that were removed.
 	coms   []*committed
-	comsBy map[kafka.TopicPartition]*committed
+	comsBy kafka.PartitionTable[committed]
 	batch  *commitBatch // the last one that was published
 	// owners are the clients' parts that own a partition.
 	owners map[kafka.TopicPartition][]*clientPart
@@ -153,7 +153,7 @@ func (g *ghost) group(id string) *group {
 	if x := gs.byID[id]; x != nil {
 		return x
 	}
-	x := &group{id: id, index: -1, comsBy: map[kafka.TopicPartition]*committed{}, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{}, instances: map[string]string{},
+	x := &group{id: id, index: -1, owners: map[kafka.TopicPartition][]*clientPart{}, replaced: map[string]bool{}, instances: map[string]string{},
 		emptied: g.now, began: g.now, handover: handover{generation: -1}}
 	for i := range g.setup.Groups {
 		if g.setup.Groups[i].ID == id {
@@ -181,7 +181,7 @@ func (g *ghost) groupEvent(e *event.Event) {
 		c.client = g.client(e)
 		if g.ch.p != nil {
 			c.part = c.client.part(e.TP)
-			c.com = c.of.comsBy[e.TP]
+			c.com = c.of.comsBy.Get(e.TP)
 		}
 		return
 	}

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,8 @@ const offsetDigits = 20
 
 // fileName is base in 20 digits and suffix (LogFileUtils.filenamePrefixFromOffset).
 func fileName(base kafka.Offset, suffix string) string {
-	return string(appendFileName(nil, base, suffix))
+	var room [usualPath]byte
+	return string(appendFileName(room[:0], base, suffix))
 }
 
 func appendFileName(dst []byte, base kafka.Offset, suffix string) []byte {
@@ -66,11 +68,18 @@ func markedPath(dir string, base kafka.Offset, suffix, mark string) string {
 // without one are not files of a segment.
 func offsetOf(name string) (kafka.Offset, bool) {
 	digits, _, found := strings.Cut(name, ".")
-	if !found || len(digits) != offsetDigits {
+	if !found || len(digits) != offsetDigits || digits[0] != '0' { // no offset is as large as 10^19
 		return 0, false
 	}
-	n, err := strconv.ParseUint(digits, 10, 63)
-	return kafka.Offset(n), err == nil
+	var n uint64
+	for i := 1; i < len(digits); i++ {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = 10*n + uint64(d)
+	}
+	return kafka.Offset(n), n <= math.MaxInt64
 }
 
 func isSnapshotFile(name string) bool { return strings.HasSuffix(name, snapshotSuffix) }

@@ -82,7 +82,7 @@ type probes struct {
 	hits   [numProbes]int64
 	minISR map[string]int
 	epoch  kafka.ControllerEpoch // of the controller in office
-	parts  map[kafka.TopicPartition]*probed
+	parts  kafka.PartitionTable[probed]
 }
 
 // probed is what is remembered of a partition.
@@ -94,14 +94,11 @@ type probed struct {
 }
 
 func (p *probes) at(tp kafka.TopicPartition) *probed {
-	if x := p.parts[tp]; x != nil {
+	if x := p.parts.Get(tp); x != nil {
 		return x
 	}
-	if p.parts == nil {
-		p.parts = make(map[kafka.TopicPartition]*probed)
-	}
 	x := &probed{leader: kafka.NoNode}
-	p.parts[tp] = x
+	p.parts.Put(tp, x)
 	return x
 }
 

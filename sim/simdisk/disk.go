@@ -127,11 +127,12 @@ type Disk struct {
 	agingFiles queue[*file]
 	agingDirs  queue[*directory]
 
-	spare     []*volatile   // of files that became durable, for reuse
-	spareDirs []*dirPending // of directories
-	used      int64         // bytes allocated to linked files
-	cache     pageCache
-	stats     Stats
+	spare        []*volatile   // of files that became durable, for reuse
+	spareDirs    []*dirPending // of directories
+	spareFlushes []flush
+	used         int64 // bytes allocated to linked files
+	cache        pageCache
+	stats        Stats
 }
 
 var _ vfs.FS = (*Disk)(nil)

@@ -2,6 +2,7 @@ package simdisk
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simkafka/simkafka/faults/point"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -38,6 +39,10 @@ type flushDir struct {
 func (d *Disk) BeginFlush(files []vfs.File, dirs []string, now kafka.Nanos) (id FlushID, completesAt kafka.Nanos) {
 	d.lastFlush++
 	fl := flush{id: d.lastFlush}
+	if n := len(d.spareFlushes); n > 0 {
+		fl.files, fl.dirs = d.spareFlushes[n-1].files, d.spareFlushes[n-1].dirs
+		d.spareFlushes = d.spareFlushes[:n-1]
+	}
 	price := kafka.Nanos(0)
 	for _, file := range files {
 		h := file.(*handle)
@@ -67,11 +72,23 @@ func (d *Disk) CompleteFlush(id FlushID) error {
 	for i := range d.flushes {
 		if d.flushes[i].id == id {
 			fl := d.flushes[i]
-			d.flushes = append(d.flushes[:i], d.flushes[i+1:]...)
-			return d.complete(&fl)
+			d.flushes = slices.Delete(d.flushes, i, i+1)
+			err := d.complete(&fl)
+			d.flushed(&fl)
+			return err
 		}
 	}
 	return fmt.Errorf("flush %d: %w", id, vfs.ErrClosed)
+}
+
+// flushed keeps the memory of a flush that is over.
+func (d *Disk) flushed(fl *flush) {
+	if len(d.spareFlushes) == maxSpare || cap(fl.files) > maxSpareOps || cap(fl.dirs) > maxSpareOps {
+		return
+	}
+	clear(fl.files)
+	clear(fl.dirs)
+	d.spareFlushes = append(d.spareFlushes, flush{files: fl.files[:0], dirs: fl.dirs[:0]})
 }
 
 func (d *Disk) complete(fl *flush) error {
