@@ -14,7 +14,7 @@ func electableReplicasComplete() rule {
 			When: "at each change of the in-sync set, truncation, recovery, high watermark of a leader (also one that has been replaced), " +
 				"and when a leader takes office",
 			Broken: "a member that lost unsynced records in a power loss, until it has fetched them again or left the set; " +
-				"records that a leader commits after an allowed unclean election replaced it",
+				"records that a leader commits after an allowed unclean election replaced it; what the leader in office has deleted, on a follower that died before it had written its log start",
 		},
 		kinds: []event.Kind{event.PartitionChanged, event.HighWatermark, event.Truncated, event.ReplicaLoaded, event.BecameLeader},
 		build: func(f *findings) checker { return &complete{f} },

@@ -103,8 +103,25 @@ func (p *partition) lacks(id kafka.NodeID, x position) (at kafka.Offset, why str
 	if p.moot(r, x) {
 		return at, "", false
 	}
+	if p.cutDeleted(r, x) {
+		return at, cutDeletedText, true
+	}
 	return at, p.excuse(r, x, at), true
 }
+
+// cutDeleted: r follows and has cut its log to its high watermark, and the leader in office
+// has deleted all that it lacks now.
+//
+// When all of a log is deleted, its one epoch entry is moved to the end
+// (LeaderEpochFileCache.truncateFromStart). A process that dies then finds the entry, but
+// not the log start, which is written later; LogLoader takes entries at the end of the log
+// out, and a log without epochs is cut to its high watermark
+// (AbstractFetcherThread.truncateToHighWatermark), that of the checkpoint.
+func (p *partition) cutDeleted(r *replica, x position) bool {
+	return r.role == follows && x.end <= p.deleted && r.reach() <= r.hw && r.agrees(x) == r.reach()
+}
+
+const cutDeletedText = "a follower that had deleted all of its log died before it had written the log start; without an epoch it cut what was there again to its high watermark"
 
 // excuse says why r may lack what x has from at on; "" is no excuse.
 func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
