@@ -60,7 +60,7 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	if why == "" {
 		why = p.shortLeader(e.Offset)
 	}
-	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || p.committedBefore(e.Offset)) {
+	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || p.committedBefore(e.Offset) || c.g.ch.groups.part.beganFormerly(e.Offset)) {
 		why = recreatedText
 	}
 	switch {

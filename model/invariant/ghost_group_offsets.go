@@ -48,6 +48,8 @@ type pastValue struct {
 	// by and number are as those of committed.
 	by     *groupClient
 	number int64
+	// former: it is of a deleted topic of the name, see partition.formerly.
+	former bool
 }
 
 // keptValues bounds the values that are remembered of a partition.
@@ -103,7 +105,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		c.since = e.Time
 	}
 	c.known, c.life, c.offset, c.at, c.published = true, l, e.Offset, e.First, e.Time
-	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time, c.by, c.number}
+	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time, c.by, c.number, c.by != nil && g.ch.p.formerly(c.by.actor, e.Offset)}
 	c.count++
 }
 

@@ -200,6 +200,29 @@ func (p *partition) committedBefore(o kafka.Offset) bool {
 	return p.readEnd < o && o <= p.shownBefore()
 }
 
+// formerly reports whether a committed offset is of a deleted topic of the name, since who
+// commits it has got nothing of the new one. Commits name no topic id, and one before a
+// rebalance is repeated while the topic is gone (KAFKA-13310).
+func (p *partition) formerly(actor string, o kafka.Offset) bool {
+	return len(p.buried) > 0 && o <= p.shownBefore() &&
+		!slices.ContainsFunc(p.readers, func(r *reader) bool { return r.actor == actor && r.position != kafka.NoOffset })
+}
+
+// beganFormerly reports whether a member of a group began at o since it was committed for a
+// deleted topic of the name.
+func (x *clientPart) beganFormerly(o kafka.Offset) (former bool) {
+	if x == nil || x.fetched != o {
+		return false
+	}
+	if com := x.client.of.comsBy.Get(x.tp); com != nil {
+		com.each(func(v *pastValue) bool {
+			former = v.offset == o && v.former
+			return !former
+		})
+	}
+	return former
+}
+
 // shownBefore is the highest position that a consumer may have in a deleted topic of the name.
 func (p *partition) shownBefore() (end kafka.Offset) {
 	for _, q := range p.buried {
