@@ -48,8 +48,11 @@ func (b *Broker) dirFailed(failed *log.DirError) error {
 // absorb is nil for the failure of one directory of several, with which a handler goes on
 // to the next partition; what it returns ends the step.
 func (b *Broker) absorb(err error) error {
-	var failed *log.DirError
-	if err == nil || errors.Is(err, vfs.ErrCrashed) || !errors.As(err, &failed) {
+	if err == nil {
+		return nil
+	}
+	var failed *log.DirError // allocated, for errors.As
+	if errors.Is(err, vfs.ErrCrashed) || !errors.As(err, &failed) {
 		return err
 	}
 	if b.dirFailed(failed) != nil {

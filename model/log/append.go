@@ -307,10 +307,5 @@ func (l *Log) rollInPlace(old *segment, now kafka.TimestampMs) error {
 
 // removeStrays removes files that already have the names of a new segment.
 func (l *Log) removeStrays(base kafka.Offset) error {
-	for _, suffix := range segmentSuffixes {
-		if err := removeFile(l.fs, filePath(l.dir, base, suffix)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return removeSegmentFiles(l.fs, filePath(l.dir, base, ""), "")
 }

@@ -105,6 +105,17 @@ func removeFile(fs vfs.FS, path string) error {
 	return nil
 }
 
+// removeSegmentFiles removes what there is of a segment's files. stem is their path
+// without a suffix, mark what follows the suffix.
+func removeSegmentFiles(fs vfs.FS, stem, mark string) error {
+	for _, suffix := range segmentSuffixes {
+		if err := removeFile(fs, stem+suffix+mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // renameFile renames a file that may be missing; it reports whether it was there.
 func renameFile(fs vfs.FS, from, to string) (bool, error) {
 	err := fs.Rename(from, to)

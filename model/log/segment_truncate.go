@@ -74,8 +74,9 @@ func (s *segment) rereadMaxTs(p *place) error {
 // appends the new names to list; they are removed later (storage 8). The handles
 // are closed.
 func (s *segment) markDeleted(p *place, list []string) ([]string, error) {
+	stem := filePath(p.dir, s.base, "")
 	for _, suffix := range segmentSuffixes {
-		deleted := markedPath(p.dir, s.base, suffix, deletedSuffix)
+		deleted := stem + suffix + deletedSuffix
 		there, err := renameFile(p.fs, strings.TrimSuffix(deleted, deletedSuffix), deleted)
 		if err != nil {
 			return list, err

@@ -63,12 +63,7 @@ func (l *Log) cleanedPath(base kafka.Offset, suffix string) string {
 }
 
 func (l *Log) removeCleanedFiles(base kafka.Offset) error {
-	for _, suffix := range segmentSuffixes {
-		if err := removeFile(l.fs, l.cleanedPath(base, suffix)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return removeSegmentFiles(l.fs, filePath(l.dir, base, ""), cleanedSuffix)
 }
 
 // createCleaned makes an empty segment in files named .cleaned, which it holds open:
@@ -172,8 +167,9 @@ func (l *Log) swapIn(s *segment, old []*segment) error {
 }
 
 func (l *Log) renameSegment(base kafka.Offset, from, to string) error {
+	stem := filePath(l.dir, base, "")
 	for _, suffix := range segmentSuffixes {
-		if _, err := renameFile(l.fs, markedPath(l.dir, base, suffix, from), markedPath(l.dir, base, suffix, to)); err != nil {
+		if _, err := renameFile(l.fs, stem+suffix+from, stem+suffix+to); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package simdisk
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -34,6 +33,17 @@ type pathError struct {
 
 func (e *pathError) Error() string { return e.verb + " " + e.name + ": " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
+
+// renameError is pathError of a rename.
+type renameError struct {
+	old, new string
+	err      error
+}
+
+func (e *renameError) Error() string {
+	return "rename " + e.old + " to " + e.new + ": " + e.err.Error()
+}
+func (e *renameError) Unwrap() error { return e.err }
 
 func opError(verb, name string, err error) error { return &pathError{verb, name, err} }
 
@@ -245,7 +255,7 @@ func (d *Disk) unlinked(f *file) {
 // Rename implements vfs.FS. A directory never replaces anything.
 func (d *Disk) Rename(old, new string) error {
 	if err := d.metadata(OpRename, old, func() error { return d.rename(old, new) }); err != nil {
-		return fmt.Errorf("rename %s to %s: %w", old, new, err)
+		return &renameError{old, new, err}
 	}
 	return nil
 }
