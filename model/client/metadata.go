@@ -42,8 +42,7 @@ type topicInfo struct {
 // vanish forgets the partitions: the last response says that there are none.
 func (t *topicInfo) vanish(out *step.Effects) {
 	for p := range t.partitions {
-		out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: int32(p)},
-			Leader: kafka.NoNode, LeaderEpoch: kafka.NoLeaderEpoch})
+		t.note(out, int32(p), leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch})
 	}
 	for len(t.seen) < len(t.partitions) {
 		t.seen = append(t.seen, kafka.NoLeaderEpoch)
@@ -157,7 +156,8 @@ func (m *metadata) setBrokers(brokers []kmsg.MetadataResponseBroker) {
 func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.MetadataResponseTopic) (again bool) {
 	recreated := m.recreated(t.id, rt.TopicID)
 	t.id = rt.TopicID
-	for len(t.partitions) < len(rt.Partitions) {
+	before, count := len(t.partitions), t.shown(rt, recreated)
+	for len(t.partitions) < count {
 		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}
 		if n := len(t.partitions); n < len(t.seen) {
 			known.epoch = t.seen[n]
@@ -167,11 +167,36 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 	for i := range rt.Partitions {
 		p := &rt.Partitions[i]
 		again = again || kafka.ErrorCode(p.ErrorCode).RefreshesMetadata()
-		if int(p.Partition) < len(t.partitions) {
-			m.adopt(out, t, p.Partition, leaderInfo{kafka.NodeID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)}, recreated)
+		if int(p.Partition) >= len(t.partitions) {
+			continue
 		}
+		now := leaderInfo{kafka.NodeID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)}
+		if int(p.Partition) >= before && now == t.partitions[p.Partition] { // it is there again, and nobody leads it
+			t.note(out, p.Partition, now)
+		}
+		m.adopt(out, t, p.Partition, now, recreated)
 	}
 	return again
+}
+
+// shown is how many partitions are known with a response: all up to the last one of which
+// something is known, or of which the response is not older than what was known last
+// (Metadata.updateLatestMetadata, which drops the others).
+func (t *topicInfo) shown(rt *kmsg.MetadataResponseTopic, recreated bool) int {
+	n := len(t.partitions)
+	for i := range rt.Partitions {
+		p := &rt.Partitions[i]
+		at, epoch := int(p.Partition), kafka.LeaderEpoch(p.LeaderEpoch)
+		outdated := at < len(t.seen) && epoch != kafka.NoLeaderEpoch && epoch < t.seen[at] && !recreated
+		if at < len(rt.Partitions) && !outdated {
+			n = max(n, at+1)
+		}
+	}
+	return n
+}
+
+func (t *topicInfo) note(out *step.Effects, partition int32, l leaderInfo) {
+	out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: partition}, Leader: l.leader, LeaderEpoch: l.epoch})
 }
 
 // recreated reports whether a topic is another one than what was known under its name
@@ -194,8 +219,7 @@ func (m *metadata) adopt(out *step.Effects, t *topicInfo, partition int32, l lea
 		m.learned = true
 	}
 	if l != *known {
-		out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: partition},
-			Leader: l.leader, LeaderEpoch: l.epoch})
+		t.note(out, partition, l)
 	}
 	*known = l
 }

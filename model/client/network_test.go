@@ -149,8 +149,11 @@ func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
 			update(none, kafka.UnknownTopicOrPartition)
 		}
 		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 0})
-		if got := topic.partitions[0].leader == 2; got != c.taken {
-			t.Errorf("%s: knows %+v", c.name, topic.partitions[0])
+		if got := len(topic.partitions) > 0 && topic.partitions[0].leader == 2; got != c.taken {
+			t.Errorf("%s: knows %+v", c.name, topic.partitions)
+		}
+		if c.unknown && !c.taken && len(topic.partitions) > 0 {
+			t.Errorf("%s: the topic seems to be there again: %+v", c.name, topic.partitions)
 		}
 		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 7})
 		if topic.partitions[0] != (leaderInfo{2, 7}) {
