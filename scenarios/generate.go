@@ -164,6 +164,7 @@ type world struct {
 	lossy               []string             // brokers that may lose unsynced data
 	oneBatch            bool                 // followers fetch one batch at a time
 	guided              bool                 // faults go along the lineage of records
+	movesLead           bool                 // a lead goes back to the first replica before others are out of sync
 	cause               *faults.EventTrigger // of the fault in the making, nil if it has none
 }
 

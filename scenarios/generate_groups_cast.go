@@ -54,7 +54,7 @@ func (w *world) castCooperative(g string) {
 // goes by claims, too.
 func (w *world) castClaiming(g string) {
 	w.castCooperative(g)
-	if w.odd("eager", 30) {
+	if w.odd("eager", 40) {
 		w.each(g, func(c *Consumer) { c.setText(assignors, "sticky") })
 	}
 }
@@ -174,18 +174,19 @@ func (w *world) castLongPolls(g string) {
 }
 
 // castRetention lets offsets expire after a minute, of which the coordinator thinks often,
-// and a first round take a while.
-func (w *world) castRetention(string) {
+// and a first round take a while. No member is static: a group that all have left is empty.
+func (w *world) castRetention(g string) {
+	w.each(g, func(c *Consumer) { c.unset("group.instance.id") })
 	w.change("offsets.retention.minutes", 1)
 	w.change("offsets.retention.check.interval.ms", w.int("check", 300, 1500))
 	w.change("group.initial.rebalance.delay.ms", w.int("initial-delay", 1000, 3000))
 }
 
-// castFull bounds a group by about as many members as it has.
+// castFull bounds a group by somewhat fewer members than it has.
 func (w *world) castFull(g string) {
-	w.castCooperative(g)
+	w.castClaiming(g)
 	n := int64(len(w.membersOf(g)))
-	w.change("group.max.size", w.int("max-size", max(1, n-2), n))
+	w.change("group.max.size", w.int("max-size", max(1, n-2), max(1, n-1)))
 }
 
 // change gives a broker's setting a value, whether it has one or not.

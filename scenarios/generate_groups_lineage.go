@@ -21,25 +21,34 @@ import (
 type groupPlan struct {
 	name string
 	most int64 // how often it is cut
+	rest int64 // how many other things happen to the group at most
 	cast func(w *world, g string)
-	cut  func(w *world, p *faults.Planned, g string)
+	cut  groupCut
 }
+
+type groupCut func(w *world, p *faults.Planned, g string)
 
 var groupPlans = []groupPlan{
-	{"static-behind", 3, (*world).castStatic, (*world).staticBehind},
-	{"joins-late", 1, (*world).castApart, (*world).joinsLate},
-	{"joins-late", 1, (*world).castApart, (*world).joinsLate}, // takes most to matter
-	{"assigned-and-busy", 3, (*world).castBusy, (*world).assignedAndBusy},
-	{"dies-new", 3, (*world).castLongPolls, (*world).diesJoining},
-	{"between-rounds", 3, (*world).castClaiming, (*world).betweenRounds},
-	{"restarts-unassigned", 3, (*world).castStatic, (*world).restartsUnassigned},
-	{"coordinator", 3, func(*world, string) {}, (*world).coordinatorFails},
-	{"lead-returns", 1, func(*world, string) {}, (*world).leadReturns},
-	{"past-retention", 2, (*world).castRetention, (*world).pastRetention},
-	{"full", 3, (*world).castFull, (*world).memberAway},
+	{"static-behind", 3, 1, (*world).castStatic, (*world).staticBehind},
+	{"joins-late", 1, 0, (*world).castApart, (*world).joinsLate},
+	{"joins-late", 1, 0, (*world).castApart, (*world).joinsLate}, // takes most to matter
+	{"assigned-and-busy", 3, 1, (*world).castBusy, (*world).assignedAndBusy},
+	{"dies-new", 3, 0, (*world).castLongPolls, (*world).diesJoining}, // see easeLongPolls
+	{"between-rounds", 3, 2, (*world).castClaiming, (*world).betweenRounds},
+	{"restarts-unassigned", 3, 1, (*world).castStatic, (*world).restartsUnassigned},
+	{"coordinator", 3, 2, func(*world, string) {}, (*world).coordinatorFails},
+	{"lead-returns", 1, 2, func(*world, string) {}, (*world).leadReturns},
+	{"past-retention", 2, 1, (*world).castRetention, (*world).pastRetentionJoining},
+	{"full", 3, 2, (*world).castFull, (*world).memberAway},
 }
 
-// planGroups draws a plan at one group, and in some worlds other faults beside it.
+// otherCuts are at supports that the groups of all plans have.
+var otherCuts = []groupCut{
+	(*world).betweenRounds, (*world).coordinatorFails, (*world).leadReturns,
+	(*world).memberAway,
+}
+
+// planGroups draws a plan at one group, and in most worlds something else that happens to it.
 func (w *world) planGroups() {
 	w.chooseLossy()
 	w.path = "plan/"
@@ -48,16 +57,26 @@ func (w *world) planGroups() {
 	w.on = append(w.on, x.name)
 	x.cast(w, g)
 	for i := range w.int("cuts", 1, x.most) {
-		w.path = fmt.Sprintf("plan/%d/", i)
-		var p faults.Planned
-		p.Trigger.At = w.millis("at", 5*kafka.Second, generatedHeal-8*kafka.Second)
-		x.cut(w, &p, g)
-		w.spec.Events = append(w.spec.Events, p)
+		w.cutGroup(fmt.Sprintf("plan/%d/", i), x.cut, g)
 	}
 	w.path = ""
-	if w.odd("plan/besides", 30) && w.ofGroup(g, "max.poll.interval.ms") < kafka.Minute { // see easeLongPolls
+	for i := range w.int("plan/others", 0, x.rest) {
+		w.path = fmt.Sprintf("plan/other/%d/", i)
+		w.cutGroup(w.path, otherCuts[w.int("which", 0, int64(len(otherCuts)-1))], g)
+	}
+	w.path = ""
+	if x.rest > 0 && w.odd("plan/besides", 30) {
 		w.aimedGroupFaults()
 	}
+}
+
+// cutGroup draws a cut under names that begin with path.
+func (w *world) cutGroup(path string, cut groupCut, g string) {
+	w.path = path
+	var p faults.Planned
+	p.Trigger.At = w.millis("at", 5*kafka.Second, generatedHeal-8*kafka.Second)
+	cut(w, &p, g)
+	w.spec.Events = append(w.spec.Events, p)
 }
 
 // staticBehind: a static member stands still for longer than the rebalance timeout, while
@@ -179,4 +198,22 @@ func (w *world) coordinatorFails(p *faults.Planned, g string) {
 		return
 	}
 	w.coordinatorAtStep(p, g)
+}
+
+// pastRetentionJoining: all members go, and offsets.retention.minutes pass by the clock of the
+// coordinator as they are back and join. It looks often.
+func (w *world) pastRetentionJoining(p *faults.Planned, g string) {
+	if w.odd("in-any-state", 30) {
+		w.pastRetention(p, g)
+		return
+	}
+	at, back := p.Trigger.At, w.millis("back", 500*kafka.Millisecond, 4*kafka.Second)
+	for i, m := range w.membersOf(g) {
+		x := faults.Planned{Fault: faults.Stop{Node: named(m.name)}, RestartAfter: back + w.millis(fmt.Sprintf("back-%d", i), 0, kafka.Second)}
+		x.Trigger.At = at
+		w.spec.Events = append(w.spec.Events, x)
+	}
+	p.Trigger = w.onGroup(event.GroupChanged, g, event.GroupPreparingRebalance.String(), 300*kafka.Millisecond)
+	p.Trigger.On.After, p.Trigger.On.Nth = at+min(back, 500*kafka.Millisecond), 1
+	p.Fault = faults.Clock{Node: coordinatorOf(g), Delta: w.millis("by", 61*kafka.Second, 3*kafka.Minute), Jump: true}
 }

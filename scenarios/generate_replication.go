@@ -36,7 +36,7 @@ func (w *world) monitors() {
 // replica is behind, or a change of the in-sync set that only one side knows of (bugs.md
 // ); faults that are drawn one by one seldom meet at the same partition.
 
-var tactics = [...]func(*world, *lineage){(*world).leaderGoesTwice, (*world).leaderGoesTwice, (*world).leaderGoesWhileOneIsBehind, (*world).decisionUnheard}
+var tactics = [...]func(*world, *lineage){(*world).leaderGoesTwice, (*world).leaderGoesTwice, (*world).leaderGoesWhileOneIsBehind, (*world).decisionUnheard, (*world).lifeEndsEarly}
 
 func (w *world) tactic(l *lineage) { tactics[w.int("which-tactic", 0, int64(len(tactics)-1))](w, l) }
 
@@ -80,7 +80,14 @@ func (w *world) followerFails(name string, l *lineage) faults.Fault {
 // longer, so that what one epoch wrote does not reach the others.
 func (w *world) leaderGoesTwice(l *lineage) {
 	w.plan(w.when(l, acknowledged, 0, w.afterCause()), w.leaderFails("first", l), w.backAfter("back", 3*kafka.Second))
-	apart := w.odd("apart", 60)
+	which := w.int("second-when", 0, 3)
+	switch {
+	case w.setting("leader.imbalance.check.interval.seconds") == 0:
+		which %= 2 // nobody gets its lead back
+	case w.movesLead && w.odd("when-it-is-back", 60):
+		which = 2
+	}
+	apart := w.odd("apart", 60) || which > 1 && w.odd("apart-then", 60)
 	separate := func(moment func(*faults.EventTrigger)) {
 		if apart {
 			w.plan(w.when(l, moment, 0, w.millis("apart-after", kafka.Millisecond, 300*kafka.Millisecond)), cutOff(leaderOf(l.tp), w.others(l.tp)),
@@ -88,10 +95,6 @@ func (w *world) leaderGoesTwice(l *lineage) {
 		}
 	}
 	second := elected
-	which := w.int("second-when", 0, 3)
-	if w.setting("leader.imbalance.check.interval.seconds") == 0 {
-		which %= 2 // nobody gets its lead back
-	}
 	switch which {
 	case 0:
 		separate(elected)
@@ -141,4 +144,13 @@ func (w *world) decisionUnheard(l *lineage) {
 		f.API, f.Kind, f.From, f.To = "LeaderAndISR", "request", only(controller()), only(leaderOf(l.tp))
 	}
 	w.plan(w.when(l, moment, 0, kafka.Millisecond), f, w.millis("unheard-for", 200*kafka.Millisecond, w.lag+4*kafka.Second))
+}
+
+// lifeEndsEarly: what a record rests on is written anew in each life of a broker, in each
+// term of a leader, at each registration; the process ends, or who should hear of it does
+// not, just then (generate_restart.go).
+func (w *world) lifeEndsEarly(l *lineage) {
+	p := faults.Planned{Trigger: faults.Trigger{At: l.at}}
+	restartFaults[w.int("which-life", 0, int64(len(restartFaults)-1))].draw(w, &p)
+	w.spec.Events = append(w.spec.Events, p)
 }

@@ -78,6 +78,9 @@ func (w *world) settings() {
 		if w.odd("long-lag", 20) || w.guided && w.odd("long-lag-guided", 25) { // the in-sync set outlives a change of the leader
 			w.lag = w.millis("lag", 3*kafka.Second, 8*kafka.Second)
 		}
+		if w.movesLead = w.guided && w.odd("moving-lead", 40); w.movesLead {
+			w.lag = w.millis("lag-moving", 3*kafka.Second, 8*kafka.Second)
+		}
 		c.ZooKeeper = []Setting{{Key: "tickTime", Value: "500"}}
 		c.Endpoints = max(c.Endpoints, 1)
 	}
@@ -90,7 +93,10 @@ func (w *world) settings() {
 	if w.swarm("two-fetchers") {
 		set("num.replica.fetchers", 2)
 	}
-	if w.swarm("rebalance") || w.guided && w.odd("rebalance", 60) {
+	switch {
+	case w.movesLead:
+		set("leader.imbalance.check.interval.seconds", w.int("imbalance-moving", 1, 2))
+	case w.swarm("rebalance") || w.guided && w.odd("rebalance", 60):
 		set("leader.imbalance.check.interval.seconds", w.int("imbalance", 1, 5))
 	}
 	if (w.swarm("small-fetches") || w.guided && w.odd("small-fetches", 40)) && !w.oneBatch {
