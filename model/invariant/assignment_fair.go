@@ -60,8 +60,14 @@ func (g *ghost) assignable(l *life, gone []string) int {
 		if slices.Contains(gone, topic) {
 			return 0
 		}
-		return cmp.Or(g.knownTo(l, topic), g.everHad(topic))
+		return g.countedBy(l, topic)
 	})
+}
+
+// countedBy is how many partitions of a topic the leader of a generation may have counted at
+// least.
+func (g *ghost) countedBy(l *life, topic string) int32 {
+	return cmp.Or(g.knownTo(l, topic), g.everHad(topic))
 }
 
 // mostAssignable also counts those that the leader may not know yet, as they were added, or
