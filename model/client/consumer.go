@@ -61,6 +61,9 @@ func (c *Consumer) Positions() []StartOffset {
 	return s
 }
 
+// Leaderless lists the partitions that it reads and does not know the leaders of.
+func (c *Consumer) Leaderless() []kafka.TopicPartition { return c.leaderless() }
+
 // take delivers a batch: one RecordDelivered. Records below the position, at the
 // beginning of the first batch of an answer, are left out (C-2).
 func (c *Consumer) take(in *step.Input, out *step.Effects, a *assigned, b record.Batch, node kafka.NodeID) {

@@ -231,6 +231,17 @@ func TestOldVersionsCarryNoNewFields(t *testing.T) {
 	}
 }
 
+func TestAConsumerTellsWhichLeadersItDoesNotKnow(t *testing.T) {
+	tp := kafka.TopicPartition{Topic: "orders", Partition: 1}
+	l := newLab(t, NewConsumer(ConsumerConfig{Consumer: labConsumerConfig(), Bootstrap: []step.Addr{addrOf(1)},
+		Assignment: Assignment{Partitions: []kafka.TopicPartition{{Topic: "orders"}, tp}}}))
+	l.lead("orders", 0, 1, -1)
+	l.do(step.Input{Kind: step.Boot})
+	if got := l.node.(*Consumer).Leaderless(); len(got) != 1 || got[0] != tp {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestPositionsSurviveAsStartOffsets(t *testing.T) {
 	l := newLab(t, NewConsumer(ConsumerConfig{Consumer: labConsumerConfig(), Bootstrap: []step.Addr{addrOf(1)},
 		Assignment: Assignment{Partitions: []kafka.TopicPartition{{Topic: "orders", Partition: 1}}}}))

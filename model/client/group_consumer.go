@@ -109,6 +109,9 @@ func (g *GroupConsumer) Positions() []StartOffset {
 	return s
 }
 
+// Leaderless lists the partitions that the member owns and does not know the leaders of.
+func (g *GroupConsumer) Leaderless() []kafka.TopicPartition { return g.leaderless() }
+
 // Owned lists the partitions that the member owns.
 func (g *GroupConsumer) Owned() []kafka.TopicPartition {
 	out := make([]kafka.TopicPartition, len(g.parts))

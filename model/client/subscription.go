@@ -155,6 +155,17 @@ func (t *readTopic) wanted(p int32, topic, index, members int) bool {
 	return (topic+int(p))%max(members, 1) == index
 }
 
+// leaderless lists the partitions that are read of which no leader is known.
+func (r *reader) leaderless() []kafka.TopicPartition {
+	var out []kafka.TopicPartition
+	for _, a := range r.parts {
+		if leader, _ := r.network.meta.leaderOf(a.info, a.tp.Partition); leader == kafka.NoNode {
+			out = append(out, a.tp)
+		}
+	}
+	return out
+}
+
 // maybeValidate: a position whose leader or leader epoch has changed must be checked
 // against the new leader's epochs before it is fetched from (C-5). Without epochs,
 // or before KIP-320, it is fetched from as it is.

@@ -15,7 +15,7 @@ func convergesAfterHeal() rule {
 			Name:  "converges-after-heal",
 			Rules: "INV-22 V-1 V-2 V-3 V-4 V-5 V-6 V-7 V-10 V-12 V-13",
 			Words: "When faults have ended and what was down runs again, within the bound there is one controller, every partition has a leader in office and its full in-sync " +
-				"set, all replicas agree, every send has ended, every consumer has caught up, and everything can be read back.",
+				"set, all replicas agree, every send has ended, every consumer has caught up and knows the leaders, and everything can be read back.",
 			When: "at the end of a run that was not stopped early",
 			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
 				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +

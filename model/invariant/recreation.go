@@ -275,7 +275,8 @@ func (g *ghost) awaitsEpoch(line string, p *partition) string {
 		return ""
 	}
 	for _, s := range p.sightings {
-		if s.leader == kafka.NoNode && s.epoch > p.auth.epoch && p.hadEpoch(s.epoch) && strings.HasPrefix(line, "consumer "+s.actor+" is at ") {
+		mine := strings.HasPrefix(line, "consumer "+s.actor+" is at ") || strings.HasPrefix(line, "consumer "+s.actor+" does not know the leader of ")
+		if mine && s.leader == kafka.NoNode && s.epoch > p.auth.epoch && p.hadEpoch(s.epoch) {
 			return "its committed offset is of the deleted topic of that name, in a leader epoch that the new one has not come to"
 		}
 	}

@@ -128,7 +128,8 @@ func (c *Cluster) openReplicas(o *opens, leaders map[kafka.TopicPartition]*repli
 	}
 }
 
-// openConsumers compares positions with the leaders' high watermarks.
+// openConsumers compares positions with the leaders' high watermarks, and asks whether the
+// leaders are known: who knows none asks for metadata until there is one.
 func (c *Cluster) openConsumers(o *opens) {
 	if o.full() {
 		return
@@ -145,6 +146,11 @@ func (c *Cluster) openConsumers(o *opens) {
 		for _, p := range h.process.Positions() {
 			if hw, ok := c.highWatermark(p.TP); ok && p.Offset < hw && !o.full() {
 				o.add("consumer %s is at %d of %s, whose high watermark is %d", h.name, p.Offset, p.TP, hw)
+			}
+		}
+		for _, tp := range h.process.Leaderless() {
+			if c.view.at(tp).leader != kafka.NoNode {
+				o.add("consumer %s does not know the leader of %s", h.name, tp)
 			}
 		}
 	}
