@@ -65,6 +65,8 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "the committer did not own the partition any more (CO-1)"
 	case g.givesUpLate(com, part, e):
 		return "the committer, away for a round that gave the partition to another one, is back and gives it up (CO-1)"
+	case g.gaveUpAhead(com, part, e):
+		return "the committer of the value before, away for a round that gave the partition to this one, was back and gave it up (CO-1)"
 	case part.jump.at > 0 && part.jump.to <= e.Offset && part.jump.from > e.Offset:
 		return fmt.Sprintf("the consumer's position had gone back (%s)", part.jump.why)
 	case com.late(part, e):
@@ -88,6 +90,17 @@ func (g *ghost) givesUpLate(com *committed, part *clientPart, e *event.Event) bo
 	}
 	other := com.by.byTP.Get(e.TP)
 	return other != nil && part.generation < other.generation && other.generation < e.Generation
+}
+
+// gaveUpAhead is givesUpLate the other way round: who missed the round had read on, and is
+// ahead of the owner.
+func (g *ghost) gaveUpAhead(com *committed, part *clientPart, e *event.Event) bool {
+	if com.by == nil || com.by == part.client || !part.owned {
+		return false
+	}
+	m, other := g.ch.groups.life.byID[com.by.member], com.by.byTP.Get(e.TP)
+	return m != nil && !m.given.unread && m.given.generation >= part.generation && !slices.Contains(m.given.parts, e.TP) &&
+		other != nil && other.generation < part.generation
 }
 
 // late: the value before the published one was a newer request of its committer.
