@@ -37,8 +37,27 @@ func (c *order) observe(e *event.Event) {
 		c.suspend(p, why)
 		return
 	}
+	if why := p.lostOutOfOffice(c.g.ch.last, e.Base); why != "" {
+		c.suspend(p, why)
+		return
+	}
 	c.violate(p, "producer %d had record %d acknowledged at offset %d at %s, after record %d at offset %d", e.Producer, e.First, e.Base, e.Time,
 		c.g.ch.lastN, c.g.ch.last)
+}
+
+// lostOutOfOffice: the leader lost the record before in a power loss, and goes on at base. It
+// acknowledged that record while ZooKeeper had no leader, or another one: what it holds then is
+// not committed, so that nothing committed is missing when it leads again (fellBack).
+//
+// Kafka is the same: a broker whose session has expired leads on, with the in-sync set that it
+// knows, until a controller can reach it. As the only replica it is elected again.
+func (p *partition) lostOutOfOffice(last, base kafka.Offset) string {
+	for _, i := range p.incidents {
+		if i.kind == lossy && i.node == p.auth.leader && i.from <= base && i.from <= last && last < i.to {
+			return i.String()
+		}
+	}
+	return ""
 }
 
 // readBack: an acknowledged record stands behind no later one, unless it is a
