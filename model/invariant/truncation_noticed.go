@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -13,8 +15,8 @@ func truncationNoticed() rule {
 			Words: "A consumer that has read records of one leader epoch does not go on behind them where the log has records of a later epoch in their place: it asks the new leader " +
 				"for the end of its epoch, and goes back to that.",
 			When: "at each delivery that follows another one",
-			Broken: "a compacted log, whose epochs may seem to begin later than they did; a topic that was created again. Consumers before KIP-320 do not ask; what a leader writes " +
-				"again in the same epoch, after a power loss, no epoch tells",
+			Broken: "a compacted log, whose epochs may seem to begin later than they did; a topic that was created again. Consumers before KIP-320 do not ask, and later ones once for a leader's epoch: not when it leads " +
+				"the same one again, after a power loss that took unsynced records",
 		},
 		kinds: []event.Kind{event.RecordDelivered},
 		build: func(f *findings) checker { return &noticed{f} },
@@ -37,6 +39,8 @@ func (c *noticed) observe(e *event.Event) {
 	before := served.holding(e.Base - 1)
 	switch {
 	case before.blank || before.epoch <= r.epoch:
+	case slices.ContainsFunc(p.reled, func(l kafka.LeaderEpoch) bool { return l >= before.epoch }):
+		c.suspend(p, "a leader lost unsynced records and led its epoch again; consumers ask a leader once in an epoch")
 	case p.compacted:
 		c.suspend(p, "the log is compacted: an epoch may seem to begin where its first record is that is left")
 	case len(p.buried) > 0:
