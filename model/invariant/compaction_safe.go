@@ -160,7 +160,7 @@ func (c *keepsLatest) judged(p *partition) func(*rec, absence, string) {
 		s := p.knownSender(r.producer, r.number)
 		switch {
 		case s == nil:
-		case how == replaced || how == expiredRec || how == mistimed:
+		case how == replaced || how == expiredRec || how == mistimed || how == forgiven:
 			s.replaced.add(r.number, r.number+1)
 		case how == bereft:
 			p.bereft = append(p.bereft, bereftRecord{s, r.number, why})
