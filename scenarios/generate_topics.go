@@ -45,18 +45,24 @@ func (w *world) deletion() {
 	}
 }
 
-// topicsThatMayGrow, or come back, are those to which no static member subscribes. A static member that
+// topicsThatMayGrow, or come back, are those that no group with a static member reads, which may
+// lead and so assign what others subscribe to. A static member that
 // leads, and was away while a topic grew, is not told to assign when it comes back
 // (KIP-814; before, that it leads), and takes what it then sees of the topic for what it
 // assigned: the new partitions have no owner until the group rebalances for another reason.
 func (w *world) topicsThatMayGrow() (may []*Topic) {
 	for i := range w.spec.Topics {
 		t := &w.spec.Topics[i]
-		if !slices.ContainsFunc(w.spec.Consumers, func(c Consumer) bool { return isStatic(&c) && slices.Contains(c.Topics, t.Name) }) {
+		if !slices.ContainsFunc(w.spec.Consumers, func(c Consumer) bool { return slices.Contains(c.Topics, t.Name) && w.hasStatic(c.Group) }) {
 			may = append(may, t)
 		}
 	}
 	return may
+}
+
+// hasStatic reports whether a group has a static member.
+func (w *world) hasStatic(group string) bool {
+	return group != "" && slices.ContainsFunc(w.spec.Consumers, func(c Consumer) bool { return c.Group == group && isStatic(&c) })
 }
 
 func isStatic(c *Consumer) bool {
