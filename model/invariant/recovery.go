@@ -13,7 +13,8 @@ func recoveryKeepsPrefix() rule {
 				"after a power loss at least what an earlier clean stop or power loss had left.",
 			When: "at each opening of a log",
 			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
-				"a power loss may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets",
+				"a power loss may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets; " +
+				"what a cleaner has written anew on a disk that lies about syncs may be gone",
 		},
 		kinds: []event.Kind{event.OffsetsMissing, event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
 		build: func(f *findings) checker { return &recovery{f} },
