@@ -70,6 +70,7 @@ type change struct {
 	owner  kafka.NodeID
 	last   kafka.Offset // RecordAcked: last offset acknowledged before
 	lastN  int64        // RecordAcked: highest number acknowledged before
+	adrift *adrift      // RecordAcked: of last
 }
 
 // topic is a topic's setup and partitions.

@@ -33,6 +33,8 @@ type sender struct {
 	// lastN and last are the highest number acknowledged and the offset behind it.
 	lastN int64
 	last  kafka.Offset
+	// adrift is where last was if it was not committed when it was acknowledged.
+	adrift *adrift
 
 	// marks are places in its acknowledgements, batches counts these.
 	marks   []mark
@@ -84,7 +86,7 @@ func (g *ghost) produced(e *event.Event) {
 		return
 	case event.RecordAcked:
 		s.pipelined = s.pipelined || s.open > int64(e.Count) && !slices.Contains(g.inOrder, e.Producer)
-		g.ch.last, g.ch.lastN = s.last, s.lastN
+		g.ch.last, g.ch.lastN, g.ch.adrift = s.last, s.lastN, s.adrift
 		s.acks = e.Acks
 		if e.Acks == 0 {
 			break
@@ -94,7 +96,10 @@ func (g *ghost) produced(e *event.Event) {
 			s.retried.add(e.First, end)
 		}
 		if e.First > s.lastN {
-			s.lastN, s.last = end-1, e.Last
+			s.lastN, s.last, s.adrift = end-1, e.Last, nil
+			if e.Acks == allISR && e.Base >= 0 && e.Last >= p.committed.end {
+				s.adrift = p.outOfOffice(e)
+			}
 		}
 		if e.Base >= 0 {
 			p.acks.add(ack{sender: s, first: e.First, base: e.Base, at: e.Time, created: e.Created, count: e.Count})

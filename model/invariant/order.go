@@ -37,7 +37,7 @@ func (c *order) observe(e *event.Event) {
 		c.suspend(p, why)
 		return
 	}
-	if why := p.lostOutOfOffice(c.g.ch.last, e.Base); why != "" {
+	if why := p.lostOutOfOffice(c.g.ch.adrift, e.Base); why != "" {
 		c.suspend(p, why)
 		return
 	}
@@ -45,15 +45,42 @@ func (c *order) observe(e *event.Event) {
 		c.g.ch.lastN, c.g.ch.last)
 }
 
-// lostOutOfOffice: the leader lost the record before in a power loss, and goes on at base. It
-// acknowledged that record while ZooKeeper had no leader, or another one: what it holds then is
-// not committed, so that nothing committed is missing when it leads again (fellBack).
+// adrift is the log of a leader out of office up to a record that it had acknowledged.
+type adrift struct {
+	held position
+	at   kafka.Nanos // of the acknowledgement, or of the end of the process before it came
+}
+
+// outOfOffice is where records are that were acknowledged with acks=all and are not committed;
+// nil if no leader out of office has them.
+func (p *partition) outOfOffice(e *event.Event) *adrift {
+	for _, r := range p.replicas {
+		if r.log.end <= e.Last || p.inOffice(r) {
+			continue
+		}
+		switch {
+		case r.role == leads:
+			return &adrift{r.log.at(e.Last + 1), e.Time}
+		case !r.loaded && r.wasLead:
+			return &adrift{r.log.at(e.Last + 1), r.stopAt}
+		}
+	}
+	return nil
+}
+
+// lostOutOfOffice: the leader lost the record before, x, in a power loss, and goes on at base.
+// It had acknowledged that record while ZooKeeper had no leader, or another one: what it holds
+// then is not committed, so that nothing committed is missing when it leads again (fellBack).
 //
 // Kafka is the same: a broker whose session has expired leads on, with the in-sync set that it
 // knows, until a controller can reach it. As the only replica it is elected again.
-func (p *partition) lostOutOfOffice(last, base kafka.Offset) string {
+func (p *partition) lostOutOfOffice(x *adrift, base kafka.Offset) string {
+	if x == nil {
+		return ""
+	}
 	for _, i := range p.incidents {
-		if i.kind == lossy && i.node == p.auth.leader && i.from <= base && i.from <= last && last < i.to {
+		if i.kind == lossy && i.node == p.auth.leader && i.at >= x.at && i.from <= base && i.from < x.held.end && x.held.end <= i.to &&
+			meet(i.held, x.held).end == x.held.end {
 			return i.String()
 		}
 	}
