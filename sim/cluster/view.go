@@ -91,15 +91,12 @@ func (a *authority) ended(actor, why string) {
 	a.ends[actor] = why
 }
 
-// nothing is the view of a partition that there is not.
-var nothing = partitionView{leader: kafka.NoNode}
-
 // at looks a partition up; one that there is not has no leader. To be read only.
 func (a *authority) at(tp kafka.TopicPartition) *partitionView {
 	if p := a.parts[tp]; p != nil {
 		return p
 	}
-	return &nothing
+	return &partitionView{leader: kafka.NoNode}
 }
 
 // put finds or begins a partition. What is told of a topic that is gone is not kept.
