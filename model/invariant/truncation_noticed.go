@@ -33,13 +33,14 @@ func (c *noticed) observe(e *event.Event) {
 	}
 	c.checked++
 	served := c.g.ch.r.log
-	if _, ok := served.written(e.Base, e.CRC); !ok {
+	epoch, ok := served.written(e.Base, e.CRC)
+	if !ok {
 		return // the broker has cut its log since it answered
 	}
 	before := served.holding(e.Base - 1)
 	switch {
 	case before.blank || before.epoch <= r.epoch:
-	case slices.ContainsFunc(p.reled, func(l kafka.LeaderEpoch) bool { return l >= before.epoch }):
+	case before.epoch == epoch && slices.Contains(p.reled, epoch): // a later leader would have been asked
 		c.suspend(p, "a leader lost unsynced records and led its epoch again; consumers ask a leader once in an epoch")
 	case p.compacted:
 		c.suspend(p, "the log is compacted: an epoch may seem to begin where its first record is that is left")
