@@ -24,7 +24,7 @@ the order of the run. Words are separated by one space:
   SEQ    number of the step that noted the fact (the last step, for the simulator)
   NODE   the noting node; - is the simulator itself
   KIND   the fact: node-crashed, leader-elected, record-acked … (the words that
-         a scenario's "on:" trigger takes)
+         a scenario's "when:" trigger takes)
 
 Keys (only those that the kind has):
 

@@ -302,6 +302,29 @@ func TestAConsumerMayWatchTheEndOffsets(t *testing.T) {
 	}
 }
 
+// What lint lets through must run.
+func TestClientSettingsAreCheckedAgainstEachOther(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: 100}}"), "heartbeat.interval.ms=(default): must be below session.timeout.ms, which is 100"},
+		{in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: 9000, heartbeat.interval.ms: 9000}}"), "heartbeat.interval.ms=9000: must be below"},
+		{strings.Replace(good, "acks: all", "acks: all, delivery.timeout.ms: 1000", 1), "delivery.timeout.ms=1000"},
+	} {
+		_, err := load(c.text)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "error: ") != 1 {
+			t.Errorf("%s: %v", c.want, err)
+		}
+	}
+}
+
+func TestASessionThatNoCoordinatorTakesIsAWarning(t *testing.T) {
+	for session, warnings := range map[string]int{"5000": 1, "6000": 0, "1800000": 0, "1800001": 1} {
+		s := mustLoad(t, in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: "+session+"}}"))
+		if len(s.Warnings) != warnings || warnings > 0 && !strings.Contains(s.Warnings[0], "no coordinator lets the consumer in") {
+			t.Errorf("%s: %v", session, s.Warnings)
+		}
+	}
+}
+
 func TestWhatOnlyMembersDoNeedsAGroup(t *testing.T) {
 	for entry, want := range map[string]string{
 		"{name: c, topics: [orders], processing: 5ms}":                                            "give the consumer a group",

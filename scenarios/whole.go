@@ -3,7 +3,10 @@ package scenarios
 import (
 	"errors"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/simkafka/simkafka/model/config"
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
 // wholeChecks looks at what only the whole file shows: settings against each
@@ -19,19 +22,63 @@ func (l *loader) wholeChecks() {
 	if len(s.Topics) == 0 && l.Errors() == 0 {
 		l.errorAt(l.durationNode, "a scenario needs at least one topic")
 	}
-	p, ok := config.ProfileByName(s.Protocol)
-	if !ok || l.Errors() > 0 {
+}
+
+// clientChecks looks at a client's settings, those of node n, against each other. What is
+// wrong by itself was reported where it was read.
+func (l *loader) clientChecks(n *yaml.Node, s scope, all []config.Setting) {
+	p, ok := config.ProfileByName(l.spec.Protocol)
+	if !ok {
 		return
 	}
-	var errs []error
-	for _, x := range s.Producers {
-		_, e := config.NewProducer(p, x.Config)
-		errs = append(errs, e...)
-	}
-	for _, err := range errs {
-		var se *config.SettingError
-		if errors.As(err, &se) {
-			l.errorAt(l.protocolNode, "%v", err)
+	check := func(list []config.Setting) (errs []error) {
+		if s == producerScope {
+			_, errs = config.NewProducer(p, list)
+		} else {
+			_, errs = config.NewConsumer(p, list)
 		}
+		return errs
+	}
+	for i := range all {
+		if len(all) > 1 && len(check(all[i:i+1])) > 0 && l.Errors() > 0 {
+			return
+		}
+	}
+	for _, err := range check(all) {
+		var se *config.SettingError
+		if errors.As(err, &se) && l.Errors() == 0 {
+			l.errorAt(settingNode(n, se.Setting.Key), "%v", err)
+		}
+	}
+}
+
+// settingNode is the value of a setting in a mapping; the mapping if it is not there.
+func settingNode(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return n
+}
+
+// sessionChecks warns of a session that the coordinator refuses (GroupCoordinator,
+// INVALID_SESSION_TIMEOUT): the consumer ends.
+func (l *loader) sessionChecks(n *yaml.Node, c *Consumer) {
+	p, ok := config.ProfileByName(l.spec.Protocol)
+	if !ok || c.Group == "" {
+		return
+	}
+	cfg, errs := config.NewConsumer(p, c.Config)
+	b, more := config.NewBroker(p, 1, "", l.spec.Cluster.Config)
+	if len(errs)+len(more) > 0 {
+		return
+	}
+	at, session := settingNode(n, "session.timeout.ms"), cfg.SessionTimeout/kafka.Millisecond
+	switch {
+	case cfg.SessionTimeout < b.GroupMinSession:
+		l.warnAt(at, "session.timeout.ms is %d, and the brokers' group.min.session.timeout.ms %d: no coordinator lets the consumer in", session, b.GroupMinSession/kafka.Millisecond)
+	case cfg.SessionTimeout > b.GroupMaxSession:
+		l.warnAt(at, "session.timeout.ms is %d, and the brokers' group.max.session.timeout.ms %d: no coordinator lets the consumer in", session, b.GroupMaxSession/kafka.Millisecond)
 	}
 }

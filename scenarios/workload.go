@@ -130,7 +130,7 @@ func (l *loader) hostlike(what string, to *string) func(*yaml.Node) {
 func (l *loader) producer(n *yaml.Node) {
 	p := Producer{Count: 1, Partition: -1, RatePerMil: 100_000, Arrival: "constant", Size: 1024}
 	size := int64(p.Size)
-	var nameNode, topicNode, partitionNode, startNode, tombstonesNode = n, n, n, n, n
+	var nameNode, topicNode, partitionNode, startNode, tombstonesNode, configNode = n, n, n, n, n, n
 	l.mapping(n, "a producer",
 		field{"name", l.at(&nameNode, l.hostlike("a producer's name", &p.Name)), true},
 		field{"count", count(&l.reader, "count", 1, 10_000, &p.Count), false},
@@ -144,12 +144,13 @@ func (l *loader) producer(n *yaml.Node) {
 		field{"records", count(&l.reader, "records", 0, 1<<40, &p.Records), false},
 		field{"start", l.at(&startNode, l.duration("start", &p.Start)), false},
 		field{"stop", l.duration("stop", &p.Stop), false},
-		field{"config", func(n *yaml.Node) { p.Config = l.settings(n, "config", producerScope) }, false},
+		field{"config", l.at(&configNode, func(n *yaml.Node) { p.Config = l.settings(n, "config", producerScope) }), false},
 	)
 	p.Size = int32(size)
 	l.spec.Producers = append(l.spec.Producers, p)
 	l.later = append(l.later, func() {
 		l.actorName(nameNode, p.Name)
+		l.clientChecks(configNode, producerScope, p.Config)
 		if t := l.topicNamed(topicNode, p.Topic); t != nil && p.Partition >= t.Partitions {
 			l.errorAt(partitionNode, "topic %s has partitions 0 to %d", p.Topic, t.Partitions-1)
 		}
@@ -184,7 +185,7 @@ const minValue = 24
 
 func (l *loader) consumer(n *yaml.Node) {
 	c := Consumer{Count: 1}
-	var nameNode = n
+	var nameNode, configNode = n, n
 	// Keys that only a member of a group has, and those that none has.
 	var ofGroups, ofReaders []*yaml.Node
 	l.mapping(n, "a consumer",
@@ -205,7 +206,7 @@ func (l *loader) consumer(n *yaml.Node) {
 		field{"revoke", l.among(&ofGroups, l.duration("revoke", &c.Revoke)), false},
 		field{"commit", l.among(&ofGroups, l.word("commit", &c.Commit, CommitWords()...)), false},
 		field{"on_stop", l.among(&ofGroups, l.word("on_stop", &c.OnStop, "finish", "drop")), false},
-		field{"config", func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }, false},
+		field{"config", l.at(&configNode, func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }), false},
 	)
 	for _, only := range ofGroups {
 		if c.Group == "" {
@@ -219,7 +220,11 @@ func (l *loader) consumer(n *yaml.Node) {
 	}
 	l.checkCommit(n, &c)
 	l.spec.Consumers = append(l.spec.Consumers, c)
-	l.later = append(l.later, func() { l.actorName(nameNode, c.Name) })
+	l.later = append(l.later, func() {
+		l.actorName(nameNode, c.Name)
+		l.clientChecks(configNode, consumerScope, c.Config)
+		l.sessionChecks(configNode, &c)
+	})
 }
 
 // CommitWords are the values of a consumer's commit.

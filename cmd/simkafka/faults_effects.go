@@ -43,7 +43,7 @@ each of them.`,
 	fl := cmd.Flags()
 	fl.StringVar(&gens, "gen", gens, "the `generators`, a world of each in turn (see scenarios generate)")
 	fl.IntVar(&seeds, "seeds", seeds, "how many worlds")
-	fl.Uint64Var(&root, "root", root, "root seed of the worlds")
+	fl.Uint64Var(&root, "root-seed", root, "seed of the worlds' seeds")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON document instead of the table")
 	return cmd
 }

@@ -33,7 +33,11 @@ func (a *app) find(arg string) (*source, error) {
 	}
 	text, err := readScenario(arg)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(arg, `./\`) {
-		return nil, usage("there is no built-in scenario %q and no such file%s (see simkafka scenarios list)", arg, didYouMean(arg, builtinNames()))
+		hint := didYouMean(arg, builtinNames())
+		if _, ok := scenarios.GeneratorByName(arg); ok {
+			hint = "; a generator has the name: --gen " + arg
+		}
+		return nil, usage("there is no built-in scenario %q and no such file%s (see simkafka scenarios list)", arg, hint)
 	}
 	if err != nil {
 		return nil, environment(err)

@@ -7,6 +7,14 @@ import (
 // shown reports whether --at can show it.
 func shown(what string) bool { return what == "groups" }
 
+// untilFlag is the flag that says when the run ends.
+func (r *runner) untilFlag() string {
+	if r.flags.at != "" {
+		return "at"
+	}
+	return "until"
+}
+
 // look runs a scenario up to --at and prints the state instead of a result.
 func (r *runner) look(args []string) error {
 	f := &r.flags

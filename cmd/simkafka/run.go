@@ -59,7 +59,11 @@ of its result: groups, as kafka-consumer-groups --describe prints them.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.at != "" && (len(args) == 0 || !shown(args[len(args)-1])):
-				return usage("--at needs to know of what, as in: simkafka run killed-consumer --at %s groups", f.at)
+				hint := ""
+				if len(args) > 1 {
+					hint = didYouMean(args[len(args)-1], []string{"groups"})
+				}
+				return usage("--at needs to know of what, as in: simkafka run killed-consumer --at %s groups%s", f.at, hint)
 			case f.at != "" && (f.gen == "") != (len(args) == 2):
 				return usage("--at looks at one scenario")
 			case f.at != "":

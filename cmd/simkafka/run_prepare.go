@@ -24,10 +24,10 @@ func (r *runner) check(args []string) error {
 	if f.until != "" {
 		t, err := scenarios.ParseDuration(f.until, false)
 		if err != nil {
-			return usage("--until: %w", err)
+			return usage("--%s: %w", r.untilFlag(), err)
 		}
 		if t == 0 {
-			return usage("--until 0 leaves nothing to run")
+			return usage("--%s 0 leaves nothing to run", r.untilFlag())
 		}
 		r.until = t
 	}

@@ -8,7 +8,13 @@ import (
 )
 
 // replay is the command line that repeats a run.
-func (r *runner) replay(j *job) string { return r.command(j, "--seed", fmt.Sprint(r.flags.seed)) }
+func (r *runner) replay(j *job) string {
+	more := []string{"--seed", fmt.Sprint(r.flags.seed)}
+	if r.flags.until != "" {
+		more = append(more, "--until", r.flags.until)
+	}
+	return r.command(j, more...)
+}
 
 // command is the command line that runs a scenario, with more flags behind its name.
 func (r *runner) command(j *job, more ...string) string {
