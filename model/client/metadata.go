@@ -39,18 +39,24 @@ type topicInfo struct {
 	seen []kafka.LeaderEpoch
 }
 
-// vanish forgets the partitions: the last response says that there are none.
+// vanish forgets the topic: the last response says that there is none.
 func (t *topicInfo) vanish(out *step.Effects) {
-	for p := range t.partitions {
+	t.cut(out, 0)
+	t.id = kafka.TopicID{}
+}
+
+// cut forgets the partitions from n on, which the last response does not have.
+func (t *topicInfo) cut(out *step.Effects, n int) {
+	for p := n; p < len(t.partitions); p++ {
 		t.note(out, int32(p), leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch})
 	}
 	for len(t.seen) < len(t.partitions) {
 		t.seen = append(t.seen, kafka.NoLeaderEpoch)
 	}
-	for i, p := range t.partitions {
-		t.seen[i] = p.epoch
+	for p := n; p < len(t.partitions); p++ {
+		t.seen[p] = t.partitions[p].epoch
 	}
-	t.partitions, t.id = t.partitions[:0], kafka.TopicID{}
+	t.partitions = t.partitions[:n]
 }
 
 // leaderInfo is the leader of a partition as last learned. The epoch never goes
@@ -157,6 +163,7 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 	recreated := m.recreated(t.id, rt.TopicID)
 	t.id = rt.TopicID
 	before, count := len(t.partitions), t.shown(rt, recreated)
+	t.cut(out, min(before, count))
 	for len(t.partitions) < count {
 		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}
 		if n := len(t.partitions); n < len(t.seen) {
@@ -179,15 +186,15 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 	return again
 }
 
-// shown is how many partitions are known with a response: all up to the last one of which
-// something is known, or of which the response is not older than what was known last
-// (Metadata.updateLatestMetadata, which drops the others).
+// shown is how many partitions are known with a response: all up to the last one that it has
+// and that is known, or of which it is not older than what was known last
+// (Metadata.updateLatestMetadata; the snapshot is made of nothing else).
 func (t *topicInfo) shown(rt *kmsg.MetadataResponseTopic, recreated bool) int {
-	n := len(t.partitions)
+	n := 0
 	for i := range rt.Partitions {
 		p := &rt.Partitions[i]
 		at, epoch := int(p.Partition), kafka.LeaderEpoch(p.LeaderEpoch)
-		outdated := at < len(t.seen) && epoch != kafka.NoLeaderEpoch && epoch < t.seen[at] && !recreated
+		outdated := at >= len(t.partitions) && at < len(t.seen) && epoch != kafka.NoLeaderEpoch && epoch < t.seen[at] && !recreated
 		if at < len(rt.Partitions) && !outdated {
 			n = max(n, at+1)
 		}

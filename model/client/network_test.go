@@ -162,6 +162,47 @@ func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
 	}
 }
 
+// A response replaces what was known of its topics (Metadata.handleMetadataResponse): a topic
+// that was created again with fewer partitions has fewer.
+func TestMetadataForgetPartitionsThatAResponseDoesNotHave(t *testing.T) {
+	m, out, name := metadata{}, step.NewEffects(), "orders"
+	topic := m.topic(name)
+	update := func(id byte, epochs ...int32) {
+		r := kmsg.NewPtrMetadataResponse()
+		r.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: addrOf(1).Host, Port: 9092}}
+		rt := kmsg.MetadataResponseTopic{Topic: &name, TopicID: kafka.TopicID{id}}
+		for p, e := range epochs {
+			rt.Partitions = append(rt.Partitions, kmsg.MetadataResponseTopicPartition{Partition: int32(p), Leader: 1, LeaderEpoch: e})
+		}
+		r.Topics = []kmsg.MetadataResponseTopic{rt}
+		m.update(out, r)
+	}
+	for _, s := range []struct {
+		id     byte
+		epochs []int32
+		want   int
+	}{
+		{1, []int32{3, 3, 3}, 3},
+		{2, []int32{0, 0}, 2},    // another topic of the name
+		{2, []int32{0, 0, 2}, 2}, // an epoch older than the one that was seen of the partition
+		{2, []int32{0, 0, 3}, 3},
+	} {
+		update(s.id, s.epochs...)
+		if len(topic.partitions) != s.want {
+			t.Errorf("%+v: knows %+v", s, topic.partitions)
+		}
+	}
+	notes := 0
+	for _, e := range out.Notes {
+		if e.Kind == event.MetadataSeen && e.TP.Partition == 2 && e.LeaderEpoch == kafka.NoLeaderEpoch {
+			notes++
+		}
+	}
+	if notes != 1 {
+		t.Errorf("%d notes that partition 2 is gone", notes)
+	}
+}
+
 func TestFetchErrorsNameTheNewLeader(t *testing.T) {
 	cfg := labConsumerConfig()
 	cfg.AutoOffsetReset = config.ResetNone
