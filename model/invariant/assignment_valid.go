@@ -168,10 +168,11 @@ func (g *ghost) seenBy(member, topic string) (n int32) {
 	return n
 }
 
-// goneFrom reports whether a member's metadata had a topic, and have it no more.
+// goneFrom reports whether a member's metadata had a topic, and have it no more: no partition of
+// it. A topic that is created again with fewer partitions leaves some that are gone for good.
 func (g *ghost) goneFrom(member, topic string) bool {
 	c := g.groups.byMember[member]
-	return c != nil && slices.ContainsFunc(c.vanished, func(tp kafka.TopicPartition) bool { return tp.Topic == topic })
+	return c != nil && g.seenBy(member, topic) == 0 && slices.ContainsFunc(c.vanished, func(tp kafka.TopicPartition) bool { return tp.Topic == topic })
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to

@@ -273,7 +273,9 @@ func (g *ghost) partitionSeen(e *event.Event) {
 	switch c.seenAt = e.Time; {
 	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
 		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
-		c.vanished = append(c.vanished, e.TP)
+		if !slices.Contains(c.vanished, e.TP) {
+			c.vanished = append(c.vanished, e.TP)
+		}
 	case slices.Contains(c.seen, e.TP):
 		return
 	default:
