@@ -65,7 +65,7 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 		return "the committer did not own the partition any more (CO-1)"
 	case g.givesUpLate(com, part, e):
 		return "the committer, away for a round that gave the partition to another one, is back and gives it up (CO-1)"
-	case g.gaveUpAhead(com, part, e):
+	case com.gaveUpAhead(part):
 		return "the committer of the value before, away for a round that gave the partition to this one, was back and gave it up (CO-1)"
 	case part.jump.at > 0 && part.jump.to <= e.Offset && part.jump.from > e.Offset:
 		return fmt.Sprintf("the consumer's position had gone back (%s)", part.jump.why)
@@ -78,29 +78,47 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 	return g.toldOld(com, part, e)
 }
 
-// givesUpLate: the committer of the value before was given the partition in a generation
-// that the committer was not in, after its own. Back in a newer one, which does not give it
-// the partition, it commits for it once more as it gives it up. A static member is kept
-// though it misses a round (GroupCoordinator.onCompleteJoin), and a commit is asked for member
-// and generation, not for owners (doCommitOffsets).
+// missedRounds is the generations after one and before another.
+type missedRounds struct{ after, before int32 }
+
+func (r missedRounds) holds(generation int32) bool {
+	return r.after < generation && generation < r.before
+}
+
+// givesUp tells for a published commit which rounds its member was away for, if the member is
+// static, has joined the generation of the commit and is not given the partition in it: none
+// otherwise. GroupCoordinator.onCompleteJoin keeps such a member without its JoinGroup; a
+// dynamic one is removed, and its id is not known any more.
+func (l *life) givesUp(e *event.Event) missedRounds {
+	m := l.byID[e.Member]
+	if m == nil || m.instance == "" || m.joined != e.Generation || m.given.generation != e.Generation || m.given.unread || slices.Contains(m.given.parts, e.TP) {
+		return missedRounds{}
+	}
+	return missedRounds{m.before, m.joined}
+}
+
+// givesUpLate: the committer of the value before was given the partition in a round that this
+// one missed, after it had been given it itself. Back in a newer generation, which gives it to
+// the other one still, it gives the partition up and commits for it once more: that is the
+// listener's commitSync in onPartitionsRevoked, which ConsumerCoordinator.onJoinComplete calls
+// in the new generation while the partition is still assigned (cooperative members only). The
+// coordinator asks for member and generation, not for owners (doCommitOffsets).
 func (g *ghost) givesUpLate(com *committed, part *clientPart, e *event.Event) bool {
-	m := g.ch.groups.life.byID[e.Member]
-	if m == nil || m.given.generation != e.Generation || m.given.unread || slices.Contains(m.given.parts, e.TP) || com.by == nil || com.by == part.client {
+	if com.by == nil || com.by == part.client {
 		return false
 	}
 	other := com.by.byTP.Get(e.TP)
-	return other != nil && part.generation < other.generation && other.generation < e.Generation
+	return other != nil && part.generation < other.generation && g.ch.groups.life.givesUp(e).holds(other.generation)
 }
 
-// gaveUpAhead is givesUpLate the other way round: who missed the round had read on, and is
-// ahead of the owner.
-func (g *ghost) gaveUpAhead(com *committed, part *clientPart, e *event.Event) bool {
+// gaveUpAhead is givesUpLate the other way round: who missed the round had read on, and its
+// commit, the value before, is ahead of the owner.
+func (com *committed) gaveUpAhead(part *clientPart) bool {
 	if com.by == nil || com.by == part.client || !part.owned {
 		return false
 	}
-	m, other := g.ch.groups.life.byID[com.by.member], com.by.byTP.Get(e.TP)
-	return m != nil && !m.given.unread && m.given.generation >= part.generation && !slices.Contains(m.given.parts, e.TP) &&
-		other != nil && other.generation < part.generation
+	other := com.by.byTP.Get(part.tp)
+	return other != nil && other.generation < part.generation && com.away.holds(part.generation)
 }
 
 // late: the value before the published one was a newer request of its committer.

@@ -26,6 +26,8 @@ type committed struct {
 	loaded bool
 	from   position
 	number int64
+	// away are the rounds that the committer had missed, if the commit gave the partition up.
+	away missedRounds
 	// values are the last ones, newest at count-1.
 	values [keptValues]pastValue
 	count  int
@@ -80,9 +82,12 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		if c.known && e.First <= c.at {
 			return // a deposed coordinator hears of what was replicated before
 		}
-		c.by, c.number, c.loaded = nil, 0, false
+		c.by, c.number, c.loaded, c.away = nil, 0, false, missedRounds{}
 		if part, sent := g.commitOf(e); sent != nil {
 			c.by, c.number = part.client, sent.number
+			if sent.owned {
+				c.away = l.givesUp(e)
+			}
 		}
 		c.accepted = e.Created
 		if x.batch == nil || x.batch.first != e.First {
@@ -98,7 +103,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 			c.life = l
 			return
 		}
-		c.by, c.number, c.loaded, c.accepted = nil, 0, true, e.Time
+		c.by, c.number, c.loaded, c.accepted, c.away = nil, 0, true, e.Time, missedRounds{}
 		c.from = g.offsetsLog(e.Index, e.Node)
 	}
 	if !c.known {

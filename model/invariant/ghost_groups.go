@@ -121,6 +121,7 @@ type member struct {
 	id, instance string
 	since        kafka.Nanos
 	joined       int32 // generation of its last good JoinGroup answer, -1
+	before       int32 // that of the one before, -1
 	protocols    []string
 	sub          subscription
 	given        given
@@ -353,7 +354,7 @@ func (l *life) enter(e *event.Event) {
 	m := l.byID[e.Member]
 	if m == nil {
 		if m = l.renaming; m == nil || e.Text != event.JoinReplaces {
-			m = &member{joined: -1, given: given{generation: -1}}
+			m = &member{joined: -1, before: -1, given: given{generation: -1}}
 		}
 		l.renaming = nil
 		l.members = append(l.members, m)
@@ -400,7 +401,9 @@ func (l *life) answered(e *event.Event) {
 	if m == nil || e.Err != kafka.None {
 		return
 	}
-	m.joined = e.Generation
+	if m.joined != e.Generation {
+		m.before, m.joined = m.joined, e.Generation
+	}
 	m.protocols, m.sub = splitWords(e.Text), readSubscription(e.Batch)
 }
 

@@ -15,7 +15,7 @@ import (
 var setupGroup = Group{ID: "g", Session: 10 * kafka.Second, Rebalance: 20 * kafka.Second, Heartbeat: kafka.Second, Request: 5 * kafka.Second, Delay: kafka.Second, MetadataAge: 5 * kafka.Minute}
 
 // form is a group g on broker 1 with the members a and b of the clients ca and cb, in
-// generation 1: a owns partition 0 of orders, b partition 1, of 2.
+// generation 1: a owns partition 0 of orders, b partition 1, of 2. With static both are static.
 func (x *script) form(l *fields) {
 	protocol, index := l.text("protocol", "range"), ""
 	if l.has("cooperative") {
@@ -28,9 +28,13 @@ func (x *script) form(l *fields) {
 		x.line("coordinator-found actor=c" + m + " gen=-1 node=1")
 		x.line("member-changed actor=c" + m + " gen=-1 detail=preparing" + index)
 	}
-	x.line("member-joined node=1 member=a text=new gen=0")
+	a, b := "", ""
+	if l.has("static") {
+		a, b = " detail=ia", " detail=ib"
+	}
+	x.line("member-joined node=1 member=a text=new gen=0" + a)
 	x.line(`group-changed node=1 state=PreparingRebalance gen=0 count=1 member=a text="a member is new"`)
-	x.line("member-joined node=1 member=b text=new gen=0")
+	x.line("member-joined node=1 member=b text=new gen=0" + b)
 	x.line("join protocol=" + protocol + index + " gen=1")
 	x.line("store gen=1 a=orders/0 b=orders/1" + " protocol=" + protocol)
 	x.line("take actor=ca member=a gen=1 give=orders/0" + index)
