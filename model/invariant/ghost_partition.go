@@ -18,6 +18,7 @@ type authority struct {
 	unclean bool
 	writer  kafka.NodeID
 	at      kafka.Nanos // when it was committed
+	since   kafka.Nanos // when its leader epoch was
 }
 
 // office is who led in an epoch.
@@ -165,7 +166,10 @@ func (g *ghost) partitionChanged(e *event.Event) {
 	}
 	p.auth = authority{known: true, leader: e.Leader, epoch: e.LeaderEpoch, partitionEpoch: e.PartitionEpoch, isr: e.ISR,
 		unclean: unclean || was.unclean && e.LeaderEpoch == was.epoch,
-		writer:  e.Node, at: e.Time}
+		writer:  e.Node, at: e.Time, since: e.Time}
+	if was.known && was.epoch == e.LeaderEpoch {
+		p.auth.since = was.since
+	}
 	if !unclean {
 		return
 	}

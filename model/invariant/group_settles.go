@@ -99,13 +99,13 @@ func (c *settles) heard(e *event.Event) {
 	}
 }
 
-// newTo reports whether the state of the group's partition of __consumer_offsets, of any if
+// newTo reports whether the leader of the group's partition of __consumer_offsets, of any if
 // no coordinator ever told of the group, was committed after a broker had heard of states.
 func (g *ghost) newTo(x *group, heard kafka.Nanos) (is bool) {
 	if p := g.offsetsPartition(x.index); p != nil {
-		return p.auth.known && p.auth.at > heard
+		return p.auth.known && p.auth.since > heard
 	}
-	g.each(func(p *partition) { is = is || p.tp.Topic == offsetsTopic && p.auth.known && p.auth.at > heard })
+	g.each(func(p *partition) { is = is || p.tp.Topic == offsetsTopic && p.auth.known && p.auth.since > heard })
 	return is
 }
 
