@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"strings"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -60,7 +62,7 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	if why == "" {
 		why = p.shortLeader(e.Offset)
 	}
-	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || p.committedBefore(e.Offset) || c.g.ch.groups.part.beganFormerly(e.Offset)) {
+	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || r.leaves(e.Text) && (p.committedBefore(e.Offset) || c.g.ch.groups.part.beganFormerly(e.Offset))) {
 		why = recreatedText
 	}
 	switch {
@@ -72,6 +74,13 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	default:
 		c.violate(p, "%s reset its position from %d to %d (%s), but %d was committed and in range", e.Actor, e.Offset, e.Base, e.Text, e.Offset)
 	}
+}
+
+// leaves reports whether a consumer whose position is of a deleted topic of the name may give it
+// up for a reason: what lies below it was truncated, by the epochs of both; or it was out of
+// range when the consumer began there, and the log grew while it asked for the offset to reset to.
+func (r *reader) leaves(reason string) bool {
+	return strings.HasPrefix(reason, "truncation") || r.beyond && !r.delivered
 }
 
 // shortLeader says why a broker that believes to lead, perhaps in an older epoch,

@@ -199,6 +199,7 @@ type reader struct {
 	actor     string
 	position  kafka.Offset
 	delivered bool              // it got a batch since its last reset
+	beyond    bool              // that brought it to where nothing was committed yet
 	epoch     kafka.LeaderEpoch // of the last batch that it got, if that is known
 }
 

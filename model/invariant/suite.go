@@ -189,7 +189,7 @@ func (g *ghost) observed(e *event.Event) {
 		g.ch.p.reader(e.Actor).wasGiven(g.ch.r, e)
 	case event.PositionReset:
 		r := g.ch.p.reader(e.Actor)
-		r.position, r.delivered = e.Base, false
+		r.position, r.delivered, r.beyond = e.Base, false, e.Base > g.ch.p.committed.end
 	case event.OffsetAnswered:
 		if e.Err == kafka.None {
 			g.ch.p.answered(e.LeaderEpoch, e.Offset)
