@@ -40,6 +40,8 @@ type memberRows struct {
 	rows []outcome.GroupMember
 	sets []string // by first use
 	end  float64
+	// faults, if there are any, have a row of their own below.
+	faults bands
 }
 
 func groupChart(r *outcome.Result, g *outcome.Group) Chart {
@@ -57,11 +59,15 @@ func groupChart(r *outcome.Result, g *outcome.Group) Chart {
 	p.Y.Tick.Marker = plot.TickerFunc(func(float64, float64) []plot.Tick { return m.ticks() })
 	p.Y.Tick.LineStyle.Width, p.Y.Tick.Length = 0, 2
 	p.Add(rebalanceBands{g.Rebalances, end}, m, generationMarks{g.Rebalances, end})
+	if m.faults = newBands(r, end); len(m.faults.faults) > 0 {
+		p.Y.Min = -faultRowHeight
+		p.Add(faultRow{m.faults})
+	}
 	c := Chart{Name: "group-" + g.ID, title: "Who owns what in group " + g.ID, about: about(r), panels: []*plot.Plot{p},
-		height: vg.Length(max(len(m.rows), 1))*30 + 50}
+		height: vg.Length(float64(max(len(m.rows), 1))-p.Y.Min)*30 + 50}
 	c.key = []keyEntry{{"FindCoordinator", phaseColor(outcome.PhaseFind), 0}, {"JoinGroup", phaseColor(outcome.PhaseJoin), 0}, {"SyncGroup", phaseColor(outcome.PhaseSync), 0},
 		{"process away", grey, 0}, {"rebalance", shade, 0}}
-	c.notes = []string{"bar: the partitions of a member, one colour for each set; below it what the member waits for; numbers at the top: generations"}
+	c.notes = []string{"bar: the partitions of a member, one colour for each set; below it what the member waits for; at the top, g1 and on: the generations"}
 	if n := len(g.Members); n > len(m.rows) {
 		c.notes[0] += fmt.Sprintf("; the first %d of %d members", len(m.rows), n)
 	}
@@ -139,6 +145,9 @@ func (m memberRows) ticks() []plot.Tick {
 		}
 		out = append(out, plot.Tick{Value: m.middle(i), Label: name})
 	}
+	if len(m.faults.faults) > 0 {
+		out = append(out, plot.Tick{Value: -faultRowHeight / 2, Label: "faults"})
+	}
 	return out
 }
 
@@ -201,6 +210,32 @@ func (b rebalanceBands) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// faultRowHeight is that of the row of faults, in rows of members.
+const faultRowHeight = 0.6
+
+// faultRow draws the fault windows, with their numbers, below the members.
+type faultRow struct{ bands }
+
+// Plot implements plot.Plotter.
+func (b faultRow) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	low, high := y(-faultRowHeight+0.08), y(-0.08)
+	for _, f := range b.faults[:min(len(b.faults), maxBands)] {
+		from, to := b.window(f)
+		box(c, shadeRim, x(from), low, max(x(to), x(from)+1.5), high)
+	}
+	begin := draw.LineStyle{Color: softInk, Width: 0.7}
+	for _, f := range b.faults[:min(len(b.faults), maxBands)] {
+		from, _ := b.window(f)
+		c.StrokeLine2(begin, x(from), low, x(from), high)
+	}
+	style := boldStyle(noteSize, ink)
+	style.XAlign, style.YAlign = text.XLeft, text.YCenter
+	for _, l := range b.labels(func(v float64) vg.Length { return x(v) }, style) {
+		c.FillText(style, vg.Point{X: l.x + 3, Y: (low + high) / 2}, l.text)
+	}
+}
+
 // generationMarks are a line and a number where a generation is complete.
 type generationMarks struct {
 	list []outcome.Rebalance
@@ -219,7 +254,7 @@ func (g generationMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		at := x(seconds(r.To))
 		c.StrokeLine2(rim, at, c.Min.Y, at, c.Max.Y)
-		if label := fmt.Sprint(r.Generation); at >= free {
+		if label := fmt.Sprintf("g%d", r.Generation); at >= free {
 			c.FillText(style, vg.Point{X: at, Y: c.Max.Y + 2}, label)
 			free = at + style.Width(label) + 3
 		}
