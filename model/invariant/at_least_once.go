@@ -18,7 +18,7 @@ func atLeastOnce() rule {
 		},
 		kinds: []event.Kind{event.RecordDelivered, event.RecordProcessed, event.PositionReset, event.PartitionAssigned, event.CommitSent, event.TopicCreated},
 		build: func(f *findings) checker {
-			return &leastOnce{findings: f, work: map[*clientPart]*inHand{}, read: map[*group]map[kafka.TopicPartition]*readBy{}}
+			return &leastOnce{findings: f, work: map[*clientPart]*inHand{}, read: map[*group]map[kafka.TopicPartition]*readBy{}, former: map[ofGroup]kafka.Offset{}}
 		},
 	}
 }
@@ -28,6 +28,14 @@ type leastOnce struct {
 	*findings
 	work map[*clientPart]*inHand
 	read map[*group]map[kafka.TopicPartition]*readBy
+	// former is how far a group had come, by what it was given, reset to or had committed, in
+	// the deleted topics of a name.
+	former map[ofGroup]kafka.Offset
+}
+
+type ofGroup struct {
+	x  *group
+	tp kafka.TopicPartition
 }
 
 // inHand is what a member was given of a partition and has not done: so many records, from
@@ -46,7 +54,7 @@ type readBy struct {
 
 func (c *leastOnce) observe(e *event.Event) {
 	if e.Kind == event.TopicCreated {
-		c.anew(e.TP.Topic)
+		c.anew(c.g.topicOf(e.TP.Topic))
 		return
 	}
 	x, part := c.g.ch.groups.of, c.g.ch.groups.part
@@ -79,17 +87,37 @@ func (c *leastOnce) observe(e *event.Event) {
 	}
 }
 
-// anew forgets what was given of a deleted topic.
-func (c *leastOnce) anew(topic string) {
+// anew forgets what was given of a deleted topic, except how far each group had come.
+func (c *leastOnce) anew(t *topic) {
 	if c.g.groups == nil {
 		return
 	}
-	for _, x := range c.g.groups.list {
-		for _, com := range x.coms {
-			if com.tp.Topic == topic {
-				delete(c.read[x], com.tp)
+	for _, grave := range t.graves {
+		for n, q := range grave.parts {
+			if q == nil {
+				continue
+			}
+			for _, x := range c.g.groups.list {
+				c.buried(x, kafka.TopicPartition{Topic: t.Name, Partition: int32(n)})
 			}
 		}
+	}
+}
+
+func (c *leastOnce) buried(x *group, tp kafka.TopicPartition) {
+	var end kafka.Offset
+	if com := x.comsBy.Get(tp); com != nil {
+		end = com.offset
+	}
+	if r := c.read[x][tp]; r != nil {
+		end = max(end, r.from)
+		if n := len(r.given); n > 0 {
+			end = max(end, kafka.Offset(r.given[n-1].hi))
+		}
+		delete(c.read[x], tp)
+	}
+	if at := (ofGroup{x, tp}); end > c.former[at] {
+		c.former[at] = end
 	}
 }
 
@@ -153,7 +181,7 @@ func (c *leastOnce) gap(x *group, com *committed, p *partition, r *readBy) {
 			c.suspend(p, why)
 			return
 		}
-		if at < p.shownBefore() {
+		if at < c.former[ofGroup{x, com.tp}] {
 			c.suspend(p, recreatedText)
 			return
 		}
