@@ -155,7 +155,7 @@ var metricWords = []struct{ prefix, value, words string }{
 	{"records.unknown", "number", "failed, but possibly in the log"},
 	{"records.delivered", "number", "handed to consumers' applications"},
 	{"records.duplicated", "number", "extra copies in the logs at the end"},
-	{"records.lost", "number", "acknowledged, and not in the logs at the end"},
+	{"records.lost", "number", "acknowledged, and not in the logs at the end: expected loss, too (what no setting allows is `no-acked-loss`, which is always checked)"},
 	{"loss.records", "number", "of these, allowed by the configuration (expected loss)"},
 	{"unavailable", "duration", "a partition took no records, in sum"},
 	{"leaderless", "duration", "a partition had no running leader in office, in sum"},
