@@ -24,6 +24,12 @@ import (
 // CheckpointFile.read throws IOException, LogManager.loadLogs takes the directory offline,
 // and the broker halts. The same with partition.metadata (PartitionMetadataFile), which
 // UnifiedLog reads when it is loaded.
+//
+// A segment below the recovery point was synced, and is not recovered (LogLoader.recoverLog).
+// Where the disk lied about that sync, a power loss may leave it with other bytes. What is
+// read of it to rebuild the state of the producers (UnifiedLog.rebuildProducerState) throws
+// CorruptRecordException (FileLogInputStream.nextBatch), which LogManager.loadLogs passes on:
+// the broker does not start. A damaged segment above the recovery point is cut.
 func (g *ghost) unfit(e *event.Event) {
 	n := g.node(e.Node)
 	switch {
@@ -34,6 +40,8 @@ func (g *ghost) unfit(e *event.Event) {
 		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
 	case n.lost && strings.Contains(e.Text, "/partition.metadata is corrupt"):
 		n.unfit = "its disk had lied about the sync of a partition.metadata, which a power loss then spoilt"
+	case n.lost && strings.Contains(e.Text, ".log is corrupt at "):
+		n.unfit = "its disk had lied about the sync of a segment, which a power loss then spoilt"
 	}
 }
 
