@@ -316,6 +316,21 @@ func TestClientSettingsAreCheckedAgainstEachOther(t *testing.T) {
 	}
 }
 
+// One mistake hides no other.
+func TestClientsAreCheckedBesideOtherMistakes(t *testing.T) {
+	text := in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: 100}}\n  - {name: d, topics: [nothing], group: g, config: {session.timeout.ms: 200}}")
+	_, err := load(text)
+	for _, want := range []string{"which is 100", "which is 200", "no topic \"nothing\""} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	_, err = load(in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: 100, heartbeat.interval.ms: soon}}"))
+	if err == nil || strings.Count(err.Error(), "error: ") != 1 {
+		t.Errorf("a setting that cannot be read, and what follows from it: %v", err)
+	}
+}
+
 func TestASessionThatNoCoordinatorTakesIsAWarning(t *testing.T) {
 	for session, warnings := range map[string]int{"5000": 1, "6000": 0, "1800000": 0, "1800001": 1} {
 		s := mustLoad(t, in("{name: c, topics: [orders], group: g, config: {session.timeout.ms: "+session+"}}"))

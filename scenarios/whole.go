@@ -39,14 +39,16 @@ func (l *loader) clientChecks(n *yaml.Node, s scope, all []config.Setting) {
 		}
 		return errs
 	}
+	var se *config.SettingError
 	for i := range all {
-		if len(all) > 1 && len(check(all[i:i+1])) > 0 && l.Errors() > 0 {
-			return
+		for _, err := range check(all[i : i+1]) {
+			if errors.As(err, &se) && se.Setting.Key == all[i].Key && len(all) > 1 {
+				return
+			}
 		}
 	}
 	for _, err := range check(all) {
-		var se *config.SettingError
-		if errors.As(err, &se) && l.Errors() == 0 {
+		if errors.As(err, &se) && (len(all) > 1 || se.Setting.Key != all[0].Key) {
 			l.errorAt(settingNode(n, se.Setting.Key), "%v", err)
 		}
 	}
