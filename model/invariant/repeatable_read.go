@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -13,7 +15,7 @@ func repeatableRead() rule {
 			Words: "All who read an offset, at any time and from any broker, get the same record, and only records below the high watermark; " +
 				"what was read once does not vanish.",
 			When:   "at each delivery and each batch of the final read; when a leader takes office",
-			Broken: "an allowed unclean election, or a power loss beyond the budget, on that partition; retention",
+			Broken: "an allowed unclean election, or a power loss beyond the budget, on that partition; retention; a truncation that a power loss undid",
 		},
 		kinds: []event.Kind{event.RecordDelivered, event.BecameLeader, event.PartitionChanged},
 		build: func(f *findings) checker { return &stableRead{findings: f} },
@@ -119,13 +121,45 @@ func (c *stableRead) readBack(b *readBatch) {
 	case how == unknown && !holder.blank:
 		c.forgotten(p, &holder.chunks[i/chunkSize], b)
 	case how == found && got != b.entry && !c.thinnedBack(b, holder, got) || how == found && holder.epoch != b.epoch:
-		if why := c.excuse(p, x, b.entry.base); why != "" {
+		why := c.excuse(p, x, b.entry.base)
+		if why == "" {
+			why = p.older(b)
+		}
+		if why != "" {
 			c.suspend(p, why)
 			return
 		}
 		c.violate(p, "the final read found at offset %d a batch of epoch %d with CRC %08x; committed there is one of epoch %d at %d with CRC %08x",
 			b.entry.base, b.epoch, b.entry.crc, holder.epoch, got.base, got.crc)
 	}
+}
+
+// older says why a replica may have, below what was committed, a batch that another leader
+// wrote there before; "" if there is no reason, or nobody wrote that batch.
+//
+// A truncation is not synced, the file of leader epochs is (UnifiedLog.truncateTo,
+// LeaderEpochFileCache): after a power loss the replica may have what it had cut, with the
+// epochs of what replaced it, which hide that from its leader. And a leader whose log start
+// is above answers that start for an epoch that it does not know any more
+// (LeaderEpochFileCache.endOffsetFor): what a follower has below stays until its own log
+// start follows, which a crash forgets (LogManager.checkpointLogStartOffsets).
+func (p *partition) older(b *readBatch) string {
+	wrote := func(x *branch) bool {
+		got, _, how := x.find(b.entry.base)
+		return x.epoch == b.epoch && how == found && got == b.entry
+	}
+	if !wrote(p.root) && !slices.ContainsFunc(p.branches, wrote) {
+		return ""
+	}
+	for _, i := range p.incidents {
+		if i.kind == lossy && i.node == b.node && i.from <= b.entry.base && b.entry.base < i.to {
+			return i.String()
+		}
+	}
+	if b.entry.base < p.everDeleted {
+		return "a replica began below what its leader had deleted, with what another leader had written there"
+	}
+	return ""
 }
 
 // thinnedBack: the batch is what the cleaner of the broker may have left of the one that
