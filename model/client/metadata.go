@@ -186,17 +186,17 @@ func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.Metadat
 	return again
 }
 
-// shown is how many partitions are known with a response: all up to the last one that it has
-// and that is known, or of which it is not older than what was known last
-// (Metadata.updateLatestMetadata; the snapshot is made of nothing else).
-func (t *topicInfo) shown(rt *kmsg.MetadataResponseTopic, recreated bool) int {
-	n := 0
+// shown is how many partitions are known with a response: those that it has and that were known,
+// or of which it is not older than what was known last (Metadata.updateLatestMetadata; the
+// snapshot is made of nothing else). Where a partition between others is missing, the
+// first numbers stand for them: Cluster.partitionCountForTopic.
+func (t *topicInfo) shown(rt *kmsg.MetadataResponseTopic, recreated bool) (n int) {
 	for i := range rt.Partitions {
 		p := &rt.Partitions[i]
 		at, epoch := int(p.Partition), kafka.LeaderEpoch(p.LeaderEpoch)
 		outdated := at >= len(t.partitions) && at < len(t.seen) && epoch != kafka.NoLeaderEpoch && epoch < t.seen[at] && !recreated
-		if at < len(rt.Partitions) && !outdated {
-			n = max(n, at+1)
+		if !outdated {
+			n++
 		}
 	}
 	return n

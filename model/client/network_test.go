@@ -162,6 +162,33 @@ func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
 	}
 }
 
+// Partitions without a leader yet are in no response: a client counts the others, and takes
+// the first numbers for them (Cluster.partitionCountForTopic).
+func TestMetadataCountThePartitionsOfAResponse(t *testing.T) {
+	m, out, name := metadata{}, step.NewEffects(), "orders"
+	topic := m.topic(name)
+	for _, s := range []struct {
+		parts []int32
+		want  int
+	}{
+		{[]int32{0}, 1},
+		{[]int32{0, 1, 3, 5, 7}, 5},
+		{[]int32{0, 5, 7}, 3},
+		{[]int32{0, 1, 2, 3, 4, 5, 6, 7}, 8},
+	} {
+		r := kmsg.NewPtrMetadataResponse()
+		r.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: addrOf(1).Host, Port: 9092}}
+		rt := kmsg.MetadataResponseTopic{Topic: &name, TopicID: kafka.TopicID{1}}
+		for _, p := range s.parts {
+			rt.Partitions = append(rt.Partitions, kmsg.MetadataResponseTopicPartition{Partition: p, Leader: 1})
+		}
+		r.Topics = []kmsg.MetadataResponseTopic{rt}
+		if m.update(out, r); len(topic.partitions) != s.want {
+			t.Errorf("%v: knows %+v", s.parts, topic.partitions)
+		}
+	}
+}
+
 // A response replaces what was known of its topics (Metadata.handleMetadataResponse): a topic
 // that was created again with fewer partitions has fewer.
 func TestMetadataForgetPartitionsThatAResponseDoesNotHave(t *testing.T) {
