@@ -99,7 +99,7 @@ func chosen(topics []string, set int) (some []string) {
 // again the leader may know that it is gone, and not that it is there again.
 func (g *ghost) unusedDoomed(l *life) (topics []string) {
 	for _, t := range l.wanted() {
-		if (g.doomedTopic(t) || g.createdAgain(t) && g.goneFrom(l.leader, t)) && !slices.ContainsFunc(l.members, func(m *member) bool { return len(m.of(t)) > 0 }) {
+		if (g.doomedTopic(t) || g.createdAgain(t) && g.sightOf(l, t).gone) && !slices.ContainsFunc(l.members, func(m *member) bool { return len(m.of(t)) > 0 }) {
 			topics = append(topics, t)
 		}
 	}

@@ -131,7 +131,7 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 			}
 		}
 	}
-	seen := g.seenBy(l.leader, topic)
+	seen := g.sightOf(l, topic).least
 	for _, t := range g.topics {
 		if t.Name != topic {
 			continue
@@ -151,28 +151,6 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 		}
 	}
 	return known
-}
-
-// seenBy is the number of partitions of a topic up to the last that a member's metadata have
-// had since its process began, or since the topic was unknown to it.
-func (g *ghost) seenBy(member, topic string) (n int32) {
-	c := g.groups.byMember[member]
-	if c == nil {
-		return 0
-	}
-	for _, tp := range c.seen {
-		if tp.Topic == topic {
-			n = max(n, tp.Partition+1)
-		}
-	}
-	return n
-}
-
-// goneFrom reports whether a member's metadata had a topic, and have it no more: no partition of
-// it. A topic that is created again with fewer partitions leaves some that are gone for good.
-func (g *ghost) goneFrom(member, topic string) bool {
-	c := g.groups.byMember[member]
-	return c != nil && g.seenBy(member, topic) == 0 && slices.ContainsFunc(c.vanished, func(tp kafka.TopicPartition) bool { return tp.Topic == topic })
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to

@@ -266,8 +266,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		return
 	}
 	c := g.groups.byActor[e.Actor]
-	switch {
-	case c == nil:
+	if c == nil {
 		return
 	}
 	switch c.seenAt = e.Time; {
@@ -276,13 +275,16 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		if !slices.Contains(c.vanished, e.TP) {
 			c.vanished = append(c.vanished, e.TP)
 		}
+		c.sees(e.TP.Topic)
 	case slices.Contains(c.seen, e.TP):
 		return
 	default:
 		c.seen = append(c.seen, e.TP)
-		if i := slices.Index(c.vanished, e.TP); i >= 0 {
+		i := slices.Index(c.vanished, e.TP)
+		if i >= 0 {
 			c.vanished = slices.Delete(c.vanished, i, i+1)
-		} else if e.TP.Partition < g.begunWith(e.TP.Topic) {
+		}
+		if c.sees(e.TP.Topic); i < 0 && e.TP.Partition < g.begunWith(e.TP.Topic) {
 			return
 		}
 	}

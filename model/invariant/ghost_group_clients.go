@@ -40,6 +40,7 @@ type groupClient struct {
 	seenAt kafka.Nanos // when it last learned something of a partition
 	// vanished are those that its metadata had and have no more.
 	vanished []kafka.TopicPartition
+	sights   sights
 }
 
 // joining: in the middle of a rebalance (rebalanceInProgress).
@@ -104,7 +105,7 @@ func (g *ghost) client(e *event.Event) *groupClient {
 	c := gs.byActor[e.Actor]
 	if c == nil {
 		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
-			lostAt: -1}
+			lostAt: -1, sights: sights{generation: -1}}
 		gs.byActor[e.Actor] = c
 		gs.clients = append(gs.clients, c)
 	}
@@ -173,6 +174,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 			}
 		case e.Detail == event.MemberCompleting:
 			c.reset = false
+			c.completes(e)
 		case e.Detail == event.MemberStable:
 			c.steadyAt, c.steadyID = e.Time, e.Member
 		}

@@ -80,8 +80,12 @@ func (g *ghost) unheard(line string, p *partition) string {
 		if !strings.HasSuffix(line, " has 0 owners in group "+x.id) || l == nil || l.state != event.GroupStable || x.setup == nil {
 			continue
 		}
-		seen, c := g.seenBy(l.leader, p.tp.Topic), g.groups.byMember[l.leader]
-		if c != nil && g.now < c.seenAt+x.setup.MetadataAge && slices.ContainsFunc(p.topic.toldFirst, func(n int32) bool { return seen <= n && n <= p.tp.Partition }) {
+		c := g.groups.byMember[l.leader]
+		if c == nil {
+			continue
+		}
+		seen := c.has(p.tp.Topic)
+		if g.now < c.seenAt+x.setup.MetadataAge && slices.ContainsFunc(p.topic.toldFirst, func(n int32) bool { return seen <= n && n <= p.tp.Partition }) {
 			return "the group's leader has not heard of it yet: a new controller told brokers of it later than of others"
 		}
 	}

@@ -1,0 +1,86 @@
+package invariant
+
+import (
+	"slices"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// sights is what a member's metadata have had of topics since it was told that its generation
+// had joined. A leader assigns by what it has at one moment of that time: at once, or when
+// metadata that were due have come (ConsumerCoordinator.onLeaderElected
+// calls ensureFreshMetadata, then metadata.fetch). What it learns while its SyncGroup is
+// on its way, and the coordinator appends, is not in the assignment.
+type sights struct {
+	member     string
+	generation int32 // -1 = none
+	topics     []sight
+}
+
+// sight is the least that was known of a topic: so many partitions, up to the last, or, if
+// gone, that there is none of that name any more.
+type sight struct {
+	topic string
+	least int32
+	gone  bool
+}
+
+// completes begins the sights of a generation.
+func (c *groupClient) completes(e *event.Event) {
+	c.sights.member, c.sights.generation, c.sights.topics = e.Member, e.Generation, c.sights.topics[:0]
+	for _, list := range [2][]kafka.TopicPartition{c.seen, c.vanished} {
+		for _, tp := range list {
+			if x, found := c.sights.of(tp.Topic); !found {
+				x.least, x.gone = c.has(tp.Topic), c.lost(tp.Topic)
+			}
+		}
+	}
+}
+
+// of finds a topic, or adds it as one of which nothing was known.
+func (s *sights) of(topic string) (x *sight, found bool) {
+	for i := range s.topics {
+		if x = &s.topics[i]; x.topic == topic {
+			return x, true
+		}
+	}
+	s.topics = append(s.topics, sight{topic: topic})
+	return &s.topics[len(s.topics)-1], false
+}
+
+// sees follows a change of what the metadata have of a topic.
+func (c *groupClient) sees(topic string) {
+	x, _ := c.sights.of(topic)
+	x.least, x.gone = min(x.least, c.has(topic)), x.gone || c.lost(topic)
+}
+
+// has is the number of partitions of a topic up to the last that the member's metadata have
+// had since its process began, or since the topic was unknown to it.
+func (c *groupClient) has(topic string) (n int32) {
+	for _, tp := range c.seen {
+		if tp.Topic == topic {
+			n = max(n, tp.Partition+1)
+		}
+	}
+	return n
+}
+
+// lost reports whether the member's metadata had a topic, and have it no more: no partition of
+// it. A topic that is created again with fewer partitions leaves some that are gone for good.
+func (c *groupClient) lost(topic string) bool {
+	return c.has(topic) == 0 && slices.ContainsFunc(c.vanished, func(tp kafka.TopicPartition) bool { return tp.Topic == topic })
+}
+
+// sightOf is what the leader of a generation may have known of a topic when it assigned.
+func (g *ghost) sightOf(l *life, topic string) sight {
+	c := g.groups.byMember[l.leader]
+	if c == nil {
+		return sight{}
+	}
+	if s := &c.sights; s.member == l.leader && s.generation == l.generation {
+		x, _ := s.of(topic)
+		return *x
+	}
+	return sight{least: c.has(topic), gone: c.lost(topic)}
+}
