@@ -41,6 +41,10 @@ type groupClient struct {
 	// vanished are those that its metadata had and have no more.
 	vanished []kafka.TopicPartition
 	sights   sights
+	// work is how many records poll returned, when it last did (polled), that are not
+	// processed yet: the application does not call it again before.
+	work   int32
+	polled kafka.Nanos
 }
 
 // joining: in the middle of a rebalance (rebalanceInProgress).
@@ -191,6 +195,10 @@ func (g *ghost) clientChanged(e *event.Event) {
 		x.jumped(e)
 	case event.RecordDelivered:
 		x.position = e.Last + 1
+	case event.Polled:
+		c.work, c.polled = e.Count, e.Time
+	case event.RecordProcessed:
+		c.work -= e.Count
 	case event.CommitSent:
 		x.revoking = x.revoking || e.Text == event.CommitPrepare
 		if len(x.sent) >= keptCommits {
@@ -240,7 +248,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed = at, at
-	c.sync, c.seen, c.vanished = syncAnswer{}, nil, nil
+	c.sync, c.seen, c.vanished, c.work = syncAnswer{}, nil, nil, 0
 }
 
 // syncAnswered remembers what a member was told.

@@ -121,6 +121,7 @@ type member struct {
 	id, instance string
 	since        kafka.Nanos
 	joined       int32 // generation of its last good JoinGroup answer, -1
+	answered     kafka.Nanos
 	before       int32 // that of the one before, -1
 	protocols    []string
 	sub          subscription
@@ -404,7 +405,7 @@ func (l *life) answered(e *event.Event) {
 	if m.joined != e.Generation {
 		m.before, m.joined = m.joined, e.Generation
 	}
-	m.protocols, m.sub = splitWords(e.Text), readSubscription(e.Batch)
+	m.answered, m.protocols, m.sub = e.Time, splitWords(e.Text), readSubscription(e.Batch)
 }
 
 // facts describes a group for a violation.

@@ -17,11 +17,12 @@ func groupSettles() rule {
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
-				"gone (the group waits for their sessions); a topic that members read is deleted: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
+				"gone (the group waits for their sessions); a member whose application takes longer than session.timeout.ms for what a poll returned, " +
+				"and does not read before that the answer to its JoinGroup; a topic that members read is deleted: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
 				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
-			event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged,
+			event.MemberRemoved, event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged,
 			event.ControlExecuted},
 		build: func(f *findings) checker { return &settles{findings: f} },
 	}
@@ -79,6 +80,23 @@ func (c *settles) strike(e *event.Event) {
 			c.struck[i], c.rest[i] = e.Time, Rest{}
 		}
 	}
+}
+
+// tooBusy begins the time of a group anew that has lost a member because its application did
+// not poll for longer than its session: poll sends JoinGroup and returns records without
+// waiting for the answer (updateAssignmentMetadataIfNeeded), nothing reads the answer before
+// the next poll, and there are no heartbeats until it is read (AbstractCoordinator's
+// HeartbeatThread disables itself while hasNotJoinedGroup, JoinGroupResponseHandler enables
+// it), while the session runs from the answer on (GroupCoordinator.onCompleteJoin). It joins
+// again when it polls, and the next one meets the same, as long as polls return that much.
+func (c *settles) tooBusy(e *event.Event) {
+	o, m := c.g.groups.byMember[e.Member], c.g.ch.groups.member
+	if e.Text != event.GoneSession || m == nil || o == nil || o.member != e.Member || o.state != event.MemberPreparing || o.work <= 0 || o.polled > m.answered {
+		return
+	}
+	i := slices.Index(c.g.groups.list, o.of)
+	c.since(i)
+	c.struck[i], c.rest[i] = e.Time, Rest{}
 }
 
 // heard begins the time anew for the groups whose partition of __consumer_offsets a broker
@@ -163,6 +181,9 @@ func (c *settles) observe(e *event.Event) {
 		return
 	case event.ControlExecuted:
 		c.heard(e)
+		return
+	case event.MemberRemoved:
+		c.tooBusy(e)
 		return
 	case event.PartitionChanged:
 		if p := c.g.ch.p; e.TP.Topic == offsetsTopic && len(c.g.ch.before.isr) < p.minISR() && !p.short() {
