@@ -26,7 +26,8 @@ func convergesAfterHeal() rule {
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
 				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
 				"has no owner until the leader's metadata are renewed (metadata.max.age.ms); " +
-				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
+				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to; or partitions were added to it, which the " +
+				"metadata of the leader of a group leave out for the same reason",
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -52,6 +53,9 @@ func (s *Suite) converged(open []string) {
 		}
 		if why == "" {
 			why = s.g.unheard(o, p)
+		}
+		if why == "" {
+			why = s.g.hidden(o, p)
 		}
 		if why == "" {
 			why = s.g.ofGroup(o)

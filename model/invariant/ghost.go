@@ -269,6 +269,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 	if c == nil {
 		return
 	}
+	c.seesEpoch(e.TP, e.LeaderEpoch)
 	switch c.seenAt = e.Time; {
 	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
 		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
