@@ -78,11 +78,20 @@ func (g *ghost) decrease(com *committed, e *event.Event) string {
 	return g.toldOld(com, part, e)
 }
 
-// missedRounds is the generations after one and before another.
-type missedRounds struct{ after, before int32 }
+// missedRounds is gaps in the generations that a member joined, oldest first: those after one
+// and before another.
+type missedRounds []struct{ after, before int32 }
+
+// keptGaps bounds the gaps that are remembered of a member.
+const keptGaps = 16
 
 func (r missedRounds) holds(generation int32) bool {
-	return r.after < generation && generation < r.before
+	for _, gap := range r {
+		if gap.after < generation && generation < gap.before {
+			return true
+		}
+	}
+	return false
 }
 
 // givesUp tells for a published commit which rounds its member was away for, if the member is
@@ -92,9 +101,9 @@ func (r missedRounds) holds(generation int32) bool {
 func (l *life) givesUp(e *event.Event) missedRounds {
 	m := l.byID[e.Member]
 	if m == nil || m.instance == "" || m.joined != e.Generation || m.given.generation != e.Generation || m.given.unread || slices.Contains(m.given.parts, e.TP) {
-		return missedRounds{}
+		return nil
 	}
-	return missedRounds{m.before, m.joined}
+	return m.missed
 }
 
 // givesUpLate: the committer of the value before was given the partition in a round that this

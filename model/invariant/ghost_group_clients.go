@@ -31,6 +31,7 @@ type groupClient struct {
 	seeks    bool
 	ids      []string // the last ids, newest last
 	steadyID string   // with which it was in a generation last
+	steady   int32    // that generation, of this process; -1 = none
 	parts    []*clientPart
 	byTP     kafka.PartitionTable[clientPart]
 	sync     syncAnswer
@@ -109,7 +110,7 @@ func (g *ghost) client(e *event.Event) *groupClient {
 	gs := g.theGroups()
 	c := gs.byActor[e.Actor]
 	if c == nil {
-		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
+		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, steady: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
 			lostAt: -1, sights: sights{generation: -1}}
 		gs.byActor[e.Actor] = c
 		gs.clients = append(gs.clients, c)
@@ -181,7 +182,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 			c.reset = false
 			c.completes(e)
 		case e.Detail == event.MemberStable:
-			c.steadyAt, c.steadyID = e.Time, e.Member
+			c.steadyAt, c.steadyID, c.steady = e.Time, e.Member, e.Generation
 		}
 	case event.PartitionAssigned:
 		c.own(x, e)
@@ -248,7 +249,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	}
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
-	c.lostAt, c.of.disturbed = at, at
+	c.lostAt, c.of.disturbed, c.steady = at, at, -1
 	c.sync, c.seen, c.vanished, c.epochs, c.work = syncAnswer{}, nil, nil, nil, 0
 }
 

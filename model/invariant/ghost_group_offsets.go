@@ -82,7 +82,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		if c.known && e.First <= c.at {
 			return // a deposed coordinator hears of what was replicated before
 		}
-		c.by, c.number, c.loaded, c.away = nil, 0, false, missedRounds{}
+		c.by, c.number, c.loaded, c.away = nil, 0, false, nil
 		if part, sent := g.commitOf(e); sent != nil {
 			c.by, c.number = part.client, sent.number
 			if sent.owned {
@@ -103,7 +103,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 			c.life = l
 			return
 		}
-		c.by, c.number, c.loaded, c.accepted, c.away = nil, 0, true, e.Time, missedRounds{}
+		c.by, c.number, c.loaded, c.accepted, c.away = nil, 0, true, e.Time, nil
 		c.from = g.offsetsLog(e.Index, e.Node)
 	}
 	if !c.known {

@@ -122,10 +122,12 @@ type member struct {
 	since        kafka.Nanos
 	joined       int32 // generation of its last good JoinGroup answer, -1
 	answered     kafka.Nanos
-	before       int32 // that of the one before, -1
-	protocols    []string
-	sub          subscription
-	given        given
+	// missed are the rounds that it was away for since it last learned what it is assigned,
+	// up to joined.
+	missed    missedRounds
+	protocols []string
+	sub       subscription
+	given     given
 }
 
 // given is what the leader gave a member.
@@ -265,7 +267,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.life.leave(e)
 		c.of.changedMembers(e)
 	case event.JoinAnswered:
-		c.life.answered(e)
+		c.life.answered(e, g.groups.byMember[e.Member])
 	case event.AssignmentStored:
 		c.life.record = kafka.Offset(e.First)
 		if c.member != nil {
@@ -355,7 +357,7 @@ func (l *life) enter(e *event.Event) {
 	m := l.byID[e.Member]
 	if m == nil {
 		if m = l.renaming; m == nil || e.Text != event.JoinReplaces {
-			m = &member{joined: -1, before: -1, given: given{generation: -1}}
+			m = &member{joined: -1, given: given{generation: -1}}
 		}
 		l.renaming = nil
 		l.members = append(l.members, m)
@@ -394,7 +396,10 @@ func (l *life) leave(e *event.Event) {
 	}
 }
 
-func (l *life) answered(e *event.Event) {
+// answered follows a JoinAnswered; client: whose it is, nil if none is known. One that joins
+// and is told to join again, since the next round has begun (groups 2.4: SyncGroup in
+// PreparingRebalance), has not learned yet what the rounds before gave away.
+func (l *life) answered(e *event.Event, client *groupClient) {
 	if e.Member == l.rejoined {
 		l.rejoined = ""
 	}
@@ -403,7 +408,13 @@ func (l *life) answered(e *event.Event) {
 		return
 	}
 	if m.joined != e.Generation {
-		m.before, m.joined = m.joined, e.Generation
+		if client == nil || client.steady == m.joined {
+			m.missed = nil
+		}
+		if m.joined+1 < e.Generation && len(m.missed) < keptGaps {
+			m.missed = append(m.missed, struct{ after, before int32 }{m.joined, e.Generation})
+		}
+		m.joined = e.Generation
 	}
 	m.answered, m.protocols, m.sub = e.Time, splitWords(e.Text), readSubscription(e.Batch)
 }
