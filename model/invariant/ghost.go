@@ -200,7 +200,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.each(func(p *partition) { p.back.bounded, p.back.due = true, p.committed.end })
 	case event.FaultStarted:
 		g.clockMoved = g.clockMoved || clockFault(e.Text)
-		g.diskLies(e)
+		g.diskFault(e)
 	case event.ControllerElected, event.BrokerRegistered, event.BrokerUnregistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:

@@ -327,7 +327,7 @@ func (g *ghost) commit(p *partition, r *replica, hw kafka.Offset) {
 
 func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 	held := r.log
-	g.ch.load = r.load(end, clean)
+	g.ch.load = r.load(end, clean, clean && !g.node(r.node).lied)
 	if r.blankEnd > r.log.end {
 		p.blankTails = append(p.blankTails, r)
 	}

@@ -158,8 +158,9 @@ type loadResult struct {
 	torn     bool         // after is not the end of a batch
 }
 
-// load takes a log that was opened with this end. clean is what the broker says.
-func (r *replica) load(end kafka.Offset, clean bool) loadResult {
+// load takes a log that was opened with this end. clean is what the broker says, synced that
+// what it had is on the medium then.
+func (r *replica) load(end kafka.Offset, clean, synced bool) loadResult {
 	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, cut: r.cut, after: end}
 	known := min(end, r.log.end)
 	if l.stop == powerLost {
@@ -174,7 +175,7 @@ func (r *replica) load(end kafka.Offset, clean bool) loadResult {
 	switch {
 	case l.stop == powerLost:
 		r.durable, r.cut = end, kafka.Offset(kafka.Forever)
-	case l.stop == exited && clean:
+	case l.stop == exited && synced:
 		r.durable, r.cut = end, kafka.Offset(kafka.Forever)
 	}
 	r.loaded, r.published, r.floor, r.stop = true, end, kafka.NoOffset, running

@@ -14,7 +14,7 @@ func recoveryKeepsPrefix() rule {
 			When: "at each opening of a log",
 			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
 				"a power loss may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets; " +
-				"what a cleaner has written anew on a disk that lies about syncs may be gone",
+				"what a cleaner has written anew on a disk that lies about syncs may be gone, and what a clean stop should have synced there; a disk was wiped",
 		},
 		kinds: []event.Kind{event.OffsetsMissing, event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
 		build: func(f *findings) checker { return &recovery{f} },

@@ -56,14 +56,26 @@ func (g *ghost) sparse(e *event.Event) (sparse bool) {
 	return sparse
 }
 
-// diskLies remembers the nodes whose disks lied.
-func (g *ghost) diskLies(e *event.Event) {
-	if !strings.HasPrefix(e.Text, "lying_disk") {
+// diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
+// wiped. A lie lasts: what was synced in its time is below the recovery point, and is not
+// synced again when the disk is honest (UnifiedLog.flush begins at the recovery point).
+func (g *ghost) diskFault(e *event.Event) {
+	lies, wiped := strings.HasPrefix(e.Text, "lying_disk"), strings.HasPrefix(e.Text, "wipe: ")
+	if !lies && !wiped {
 		return
 	}
 	for _, name := range strings.Fields(e.Actor) {
-		if id, ok := kafka.ParseBrokerHost(name); ok {
+		id, ok := kafka.ParseBrokerHost(name)
+		switch {
+		case !ok:
+		case lies:
 			g.node(id).lied = true
+		default:
+			g.each(func(p *partition) {
+				if r := p.known(id); r != nil {
+					r.durable = 0
+				}
+			})
 		}
 	}
 }
