@@ -75,6 +75,9 @@ func (a *app) showBug(key string) error {
 	if b.Masked {
 		lines = append(lines, "hidden by other rules; shows with "+quirk.Of(b.With...).String())
 	}
+	if b.Beyond {
+		lines = append(lines, "random worlds: beyond the budget")
+	}
 	return a.print(func(w io.Writer) error {
 		if err := paragraph(w, b.Key+": "+b.Title, lines...); err != nil || !ok {
 			return err

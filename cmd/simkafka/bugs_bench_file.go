@@ -23,9 +23,12 @@ type benchHeader struct {
 	Schema    string `json:"schema"`
 	Generator string `json:"generator"`
 	Digest    string `json:"generator_sha256"`
-	Engine    int    `json:"engine"`
-	MaxSeeds  int    `json:"max_seeds"`
-	MaxCPU    int64  `json:"max_cpu_ns"`
+	// Beyond drew the worlds for the bugs that need more than the budget.
+	Beyond       string `json:"beyond_generator"`
+	BeyondDigest string `json:"beyond_sha256"`
+	Engine       int    `json:"engine"`
+	MaxSeeds     int    `json:"max_seeds"`
+	MaxCPU       int64  `json:"max_cpu_ns"`
 }
 
 // How a start ends.
@@ -57,12 +60,26 @@ func (f find) String() string {
 }
 
 func (b *bench) header() (benchHeader, error) {
-	source, err := sweep.Drawn(b.gen, func(seed uint64) (*scenarios.Spec, error) { return b.generator(seed).Draw(seed) })
-	if err != nil {
+	h := benchHeader{Schema: benchSchema, Engine: cluster.Engine, MaxSeeds: b.maxSeeds, MaxCPU: int64(b.perStart)}
+	var err error
+	if h.Generator, h.Digest, err = digestOf(b.gens); err != nil {
 		return benchHeader{}, err
 	}
-	return benchHeader{Schema: benchSchema, Generator: b.gen, Digest: source.Digest().String(), Engine: cluster.Engine,
-		MaxSeeds: b.maxSeeds, MaxCPU: int64(b.perStart)}, nil
+	h.Beyond, h.BeyondDigest, err = digestOf(b.beyond)
+	return h, err
+}
+
+// digestOf names generators and what they draw.
+func digestOf(gens []scenarios.Generator) (names, digest string, err error) {
+	for i := range gens {
+		names += "," + gens[i].Name
+	}
+	names = names[1:]
+	source, err := sweep.Drawn(names, func(seed uint64) (*scenarios.Spec, error) { return ofSeed(gens, seed).Draw(seed) })
+	if err != nil {
+		return "", "", err
+	}
+	return names, source.Digest().String(), nil
 }
 
 // benchFile is the starts that are done, in memory and in a file if there is one.

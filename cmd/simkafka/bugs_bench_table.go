@@ -23,6 +23,7 @@ type benchSummary struct {
 // counts as later than any that did: its rank gives "more than".
 type benchRow struct {
 	Bug        string         `json:"bug"`
+	Beyond     bool           `json:"beyond_budget"` // its worlds
 	Starts     int            `json:"starts"`
 	Found      int            `json:"found"`
 	WorldsP50  benchRank      `json:"worlds_p50"`
@@ -67,7 +68,12 @@ func summarize(head benchHeader, finds []find) *benchSummary {
 			}
 		}
 		if len(own) > 0 {
-			s.Bugs = append(s.Bugs, rowOf(key, own))
+			r := rowOf(key, own)
+			if id, ok := quirk.ParseSwitch(key); ok {
+				row := id.Row()
+				r.Beyond = row.Beyond
+			}
+			s.Bugs = append(s.Bugs, r)
 		}
 	}
 	if len(finds) > 0 {
@@ -161,7 +167,11 @@ func (r *benchRow) cells(invariants bool) []string {
 		}
 		return fmt.Sprintf("%.1f", x)
 	}
-	return []string{r.Bug, fmt.Sprintf("%d of %d", r.Found, r.Starts), r.WorldsP50.String(), r.WorldsP90.String(),
+	bug := r.Bug
+	if r.Beyond {
+		bug += " (beyond budget)"
+	}
+	return []string{bug, fmt.Sprintf("%d of %d", r.Found, r.Starts), r.WorldsP50.String(), r.WorldsP90.String(),
 		more(r.SecondsP50, r.WorldsP50), more(r.SecondsP90, r.WorldsP90), strings.Join(names, ", ")}
 }
 

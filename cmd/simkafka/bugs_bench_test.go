@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/model/quirk"
+	"github.com/simkafka/simkafka/scenarios"
 )
 
 func benchHead() benchHeader {
@@ -94,5 +98,60 @@ func TestBenchRanksCountWhatWasNotFound(t *testing.T) {
 	}
 	if s.All.Starts != 3 || s.All.Found != 2 {
 		t.Errorf("all: %+v", s.All)
+	}
+}
+
+// Worlds within the budget have no unclean election. A bug that needs one is looked for in
+// those beyond, of the same size.
+func TestABugThatNeedsMoreThanTheBudgetIsDrawnBeyondIt(t *testing.T) {
+	for gen, want := range map[string]string{"small,small-groups": "small-beyond", "swarm": "swarm-beyond", "small,groups": "small-beyond swarm-beyond"} {
+		b := bench{starts: 1, maxSeeds: 1, gen: gen}
+		if err := b.check(); err != nil {
+			t.Fatal(err)
+		}
+		for _, bug := range quirk.All() {
+			var names []string
+			for _, g := range b.generatorsOf(&bug) {
+				names = append(names, g.Name)
+			}
+			switch {
+			case bug.Beyond && strings.Join(names, " ") != want:
+				t.Errorf("%s with --gen %s is drawn by %v", bug.Key, gen, names)
+			case !bug.Beyond && strings.Join(names, ",") != gen:
+				t.Errorf("%s with --gen %s is drawn by %v", bug.Key, gen, names)
+			}
+		}
+	}
+}
+
+// Records are lost beyond the budget with the bug and without it: only what must hold even
+// there shows a bug.
+func TestABugBeyondTheBudgetIsShownByWhatHoldsThere(t *testing.T) {
+	bug := quirk.PositionUnchecked.Bug()
+	if !bug.Beyond {
+		t.Fatalf("%s needs an unclean election", bug.Key)
+	}
+	spec, err := bugSpec(bug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Expect = scenarios.Expect{BeyondBudget: true}
+	var b bench
+	for _, test := range []struct {
+		bug  quirk.Bug
+		want string
+	}{{bug, "truncation-noticed"}, {quirk.ReadToLogEnd.Bug(), ""}} { // which shows as repeatable-read, within the budget
+		got, err := b.showsIn(spec, test.bug, 1)
+		if err != nil || got != test.want {
+			t.Errorf("%s is shown by %q, want %q (%v)", test.bug.Key, got, test.want, err)
+		}
+	}
+	r := &outcome.Result{Violations: []outcome.Violation{{Invariant: "repeatable-read"}, {Invariant: "truncation-noticed"}}}
+	if got := firstThatDecides(r, spec); got != "truncation-noticed" {
+		t.Errorf("beyond the budget %s decides", got)
+	}
+	spec.Expect.BeyondBudget = false
+	if got := firstThatDecides(r, spec); got != "repeatable-read" {
+		t.Errorf("within the budget %s decides", got)
 	}
 }

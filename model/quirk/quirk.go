@@ -158,6 +158,9 @@ type Bug struct {
 	// must be on, too. Alone it must stay silent.
 	Masked bool
 	With   []ID
+	// Beyond: it takes what no setting promises to survive, such as an unclean election.
+	// Random worlds that are to show it are drawn, and judged, beyond the budget.
+	Beyond bool
 }
 
 // On is the set that shows the bug: its switch and those that it needs.

@@ -180,7 +180,7 @@ var table = [NumIDs]Bug{
 		Title:     "A member forgets its id when a rebalance fails and can be tried again",
 		Mechanism: "Any retriable error of JoinGroup or SyncGroup, such as a lost connection or a coordinator that has moved, resets generation and id. The member joins as a new one, and the group waits for its old id until that session ends.",
 		Versions:  "2.7 line to 2.7.1, 2.8.0, before 3.0.0", Switch: "model/client/join.go"},
-	PositionUnchecked: {ID: PositionUnchecked, Key: "KAFKA-7747", Rule: "R-36 C-5", Invariant: "truncation-noticed",
+	PositionUnchecked: {ID: PositionUnchecked, Key: "KAFKA-7747", Rule: "R-36 C-5", Invariant: "truncation-noticed", Beyond: true,
 		Title:     "A consumer does not notice that the log was cut",
 		Mechanism: "An uncleanly elected leader lacks what the consumer has read. When its log has grown past the consumer's position again, the fetch there succeeds: the new records before it are never read, and nobody is told (KIP-320, whose brokers could tell since 2.0).",
 		Versions:  "before 2.3.0", Switch: "model/client/subscription.go"},

@@ -62,7 +62,7 @@ func (c *Cluster) judge(r *outcome.Result, complete bool, open []string) {
 		}
 	}
 	for _, v := range r.Violations {
-		if !wanted[v.Invariant] && (!e.BeyondBudget || holdsBeyondBudget(v.Invariant)) {
+		if !wanted[v.Invariant] && Decides(c.spec, v.Invariant) {
 			fail(outcome.Violated, "%s is violated at %s: %s", v.Invariant, v.At, v.What)
 		}
 	}
