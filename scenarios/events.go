@@ -32,6 +32,7 @@ func (l *loader) event(n *yaml.Node) {
 	}
 	t := &e.p.Trigger
 	var atNode = n
+	before := l.Errors()
 	e.read(n, "an event",
 		trigger("at", l.at(&atNode, l.duration("at", &t.At))),
 		trigger("every", l.duration("every", &t.Every)),
@@ -42,12 +43,13 @@ func (l *loader) event(n *yaml.Node) {
 	)
 	l.exactlyOne("at", "every", "when", "on_disk")
 	switch {
+	case l.Errors() > before: // what is missing may be what is wrong
 	case len(e.when) != 1:
 		l.errorAt(n, "an event says when exactly once: at, every, when or on_disk")
 	case t.Every == 0 && (t.From > 0 || t.Times > 0):
 		l.errorAt(n, "from and times belong to every")
 	}
-	if t.On == nil && t.Disk == nil && e.p.Fault != nil {
+	if t.On == nil && t.Disk == nil && e.p.Fault != nil && l.Errors() == before {
 		for _, s := range e.p.Fault.Selectors() {
 			if s.Role == faults.Subject {
 				l.errorAt(n, "$node is the node of a triggering event: this event has none; use when or on_disk")
@@ -76,15 +78,16 @@ func (e *entry) read(n *yaml.Node, what string, more ...field) {
 		}, false})
 	}
 	before := l.Errors()
-	l.mapping(n, what, fields...)
+	meant := l.mapping(n, what, fields...)
 	l.exactlyOne(faults.Words()...)
 	switch {
 	case len(e.words) == 0 && l.Errors() > before: // a misspelt word was reported
+		l.eventDoubts(meant)
 	case len(e.words) == 0:
 		l.errorAt(n, "%s names no fault; there is %s", what, faultWords())
 	case len(e.words) > 1:
 		l.errorAt(n, "%s names %d faults; write one line for each", what, len(e.words))
-	default:
+	case l.Errors() == before:
 		e.checkTimes(n)
 	}
 }
@@ -185,7 +188,7 @@ func (e *entry) onEvent(n *yaml.Node) {
 	if t.Group != "" {
 		l.later = append(l.later, func() { l.groupExists(groupNode, t.Group) })
 	}
-	if t.State != "" {
+	if t.State != "" && t.Kind != 0 {
 		l.stateOf(stateNode, t)
 	}
 	e.p.Trigger.On = t
@@ -249,6 +252,7 @@ func (e *entry) onDisk(n *yaml.Node) {
 // chaos reads the section that draws faults.
 func (l *loader) chaos(n *yaml.Node) {
 	c := &Chaos{Min: 1, Max: 1}
+	before := l.Errors()
 	l.mapping(n, "chaos",
 		field{"from", l.duration("from", &c.From), false},
 		field{"to", l.duration("to", &c.To), true},
@@ -262,15 +266,17 @@ func (l *loader) chaos(n *yaml.Node) {
 			})
 		}, true},
 	)
-	if len(c.Of) == 0 {
-		l.errorAt(n, "chaos has nothing to draw from: of is empty")
-	}
-	if c.To <= c.From {
-		l.errorAt(n, "chaos ends at %s, not after its beginning at %s", short(c.To), short(c.From))
+	if l.Errors() == before {
+		if len(c.Of) == 0 {
+			l.errorAt(n, "chaos has nothing to draw from: of is empty")
+		}
+		if c.To <= c.From {
+			l.errorAt(n, "chaos ends at %s, not after its beginning at %s", short(c.To), short(c.From))
+		}
 	}
 	l.spec.Chaos = c
 	l.later = append(l.later, func() {
-		if end := l.spec.HealAt(); c.To > end {
+		if end := l.spec.HealAt(); c.To > end && end > 0 {
 			l.errorAt(n, "chaos ends at %s, after the faults' end at %s", short(c.To), short(end))
 		}
 	})

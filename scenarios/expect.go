@@ -165,6 +165,9 @@ func (l *loader) metricArg(n *yaml.Node, m *Metric) bool {
 }
 
 func (l *loader) groupNamed(n *yaml.Node, id string) {
+	if l.doubt.clients && id != "" {
+		return
+	}
 	var ids []string
 	for _, c := range l.spec.Consumers {
 		if c.Group == id && id != "" {
@@ -184,7 +187,9 @@ func (l *loader) someMatch(n *yaml.Node, glob string) {
 			}
 		}
 	}
-	l.errorAt(n, "%q matches no partition of this scenario", glob)
+	if l.topicsKnown() && !l.doubt.grown && len(l.doubt.shapes) == 0 {
+		l.errorAt(n, "%q matches no partition of this scenario", glob)
+	}
 }
 
 func (l *loader) metricValue(n *yaml.Node, m *Metric, s string) bool {

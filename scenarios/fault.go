@@ -152,12 +152,13 @@ func (e *entry) link(n *yaml.Node) {
 func (e *entry) diskError(n *yaml.Node) {
 	f := faults.DiskIO{}
 	x := &f.Error
+	before := e.l.Errors()
 	e.l.mapping(n, "disk_error", field{"node", e.disk("node", &f.Node), true},
 		field{"op", e.l.word("op", &x.Op, "read", "write", "sync"), true},
 		field{"file", e.l.text("file", &x.Match), false},
 		field{"nth", count(&e.l.reader, "nth", 1, 1_000_000_000, &x.Nth), false},
 		field{"drop_dirty", e.l.boolean("drop_dirty", &x.DropDirty), false})
-	if x.DropDirty && x.Op != "sync" {
+	if x.DropDirty && x.Op != "sync" && e.l.Errors() == before {
 		e.l.errorAt(n, "drop_dirty says what a failed sync leaves; op must be sync")
 	}
 	e.p.Fault = f

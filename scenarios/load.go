@@ -28,6 +28,9 @@ type loader struct {
 	open  Source
 	later []func()
 
+	doubt      doubt
+	ofSettings int // errors about settings
+
 	durationNode, protocolNode, brokersNode *yaml.Node
 }
 
@@ -55,7 +58,7 @@ func Load(file string, data []byte, open Source) (*Spec, error) {
 func (l *loader) root(n *yaml.Node) {
 	s := l.spec
 	l.durationNode, l.protocolNode, l.brokersNode = n, n, n
-	l.mapping(n, "the scenario",
+	meant := l.mapping(n, "the scenario",
 		field{"apiVersion", l.apiVersion, true},
 		field{"name", l.name, true},
 		field{"why", l.text("why", &s.Why), false},
@@ -68,12 +71,13 @@ func (l *loader) root(n *yaml.Node) {
 		field{"cluster", l.cluster, true},
 		field{"hardware", l.hardware, false},
 		field{"topics", func(n *yaml.Node) { l.list(n, "topics", l.topic) }, true},
-		field{"producers", func(n *yaml.Node) { l.list(n, "producers", l.producer) }, false},
-		field{"consumers", func(n *yaml.Node) { l.list(n, "consumers", l.consumer) }, false},
+		field{"producers", l.unsure(&l.doubt.clients, func(n *yaml.Node) { l.list(n, "producers", l.producer) }), false},
+		field{"consumers", l.unsure(&l.doubt.clients, func(n *yaml.Node) { l.list(n, "consumers", l.consumer) }), false},
 		field{"events", func(n *yaml.Node) { l.list(n, "events", l.event) }, false},
 		field{"chaos", l.chaos, false},
 		field{"expect", l.expect, false},
 	)
+	l.rootDoubts(meant)
 	l.later = append(l.later, l.wholeChecks)
 }
 
@@ -155,7 +159,7 @@ func (l *loader) quirk(n *yaml.Node) {
 func (l *loader) heal(n *yaml.Node) {
 	l.duration("heal", &l.spec.Heal)(n)
 	l.later = append(l.later, func() {
-		if l.spec.Heal > l.spec.Duration {
+		if l.spec.Heal > l.spec.Duration && l.spec.Duration > 0 {
 			l.errorAt(n, "heal at %s is after the end of the run, %s", short(l.spec.Heal), short(l.spec.Duration))
 		}
 	})
@@ -163,6 +167,11 @@ func (l *loader) heal(n *yaml.Node) {
 
 func (l *loader) cluster(n *yaml.Node) {
 	c := &l.spec.Cluster
+	before, slips := l.Errors(), l.slips()
+	defer func() {
+		l.doubt.defaults = l.doubt.defaults || l.Errors() > before
+		l.doubt.racks = l.doubt.racks || l.slips() > slips
+	}()
 	l.mapping(n, "cluster",
 		field{"brokers", l.at(&l.brokersNode, count(&l.reader, "brokers", 1, 1000, &c.Brokers)), true},
 		field{"racks", l.racks, false},
@@ -183,7 +192,7 @@ func (l *loader) racks(n *yaml.Node) {
 		}
 	})
 	l.later = append(l.later, func() {
-		if c := &l.spec.Cluster; len(c.Racks) != 0 && len(c.Racks) != c.Brokers {
+		if c := &l.spec.Cluster; len(c.Racks) != 0 && len(c.Racks) != c.Brokers && c.Brokers > 0 && !l.doubt.racks {
 			l.errorAt(n, "racks names %d racks for %d brokers; name one for each broker", len(c.Racks), c.Brokers)
 		}
 	})
@@ -220,7 +229,7 @@ func (l *loader) perBroker(n *yaml.Node) {
 }
 
 func (l *loader) brokerExists(n *yaml.Node, id kafka.NodeID) {
-	if int(id) < 1 || int(id) > l.spec.Cluster.Brokers {
+	if l.spec.Cluster.Brokers > 0 && (int(id) < 1 || int(id) > l.spec.Cluster.Brokers) {
 		l.errorAt(n, "there is no %s; brokers are broker-1 to broker-%d", kafka.BrokerHost(id), l.spec.Cluster.Brokers)
 	}
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -112,19 +113,20 @@ type field struct {
 	must bool
 }
 
-// mapping reads a mapping: unknown, repeated and missing keys are errors.
-func (r *reader) mapping(n *yaml.Node, what string, fields ...field) {
+// mapping reads a mapping: unknown, repeated and missing keys are errors. meant are the keys
+// that unknown ones are probably misspellings of.
+func (r *reader) mapping(n *yaml.Node, what string, fields ...field) (meant []string) {
 	if r.draft != nil {
 		r.object(what, fields)
-		return
+		return nil
 	}
 	n = r.follow(n)
 	if r.flooded {
-		return
+		return nil
 	}
 	if n.Kind != yaml.MappingNode {
 		r.errorAt(n, "%s is a mapping of keys to values, not %s", what, kindName(n))
-		return
+		return nil
 	}
 	seen := make(map[string]bool, len(fields))
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -135,6 +137,9 @@ func (r *reader) mapping(n *yaml.Node, what string, fields ...field) {
 			r.errorAt(k, "a key of %s is a word", what)
 		case f == nil:
 			r.errorAt(k, "unknown key %q in %s%s", k.Value, what, suggest(k.Value, fieldNames(fields)))
+			if near, ok := nearest(k.Value, fieldNames(fields)); ok {
+				meant = append(meant, near)
+			}
 		case seen[k.Value]:
 			r.errorAt(k, "key %q stands twice in %s", k.Value, what)
 		default:
@@ -143,10 +148,11 @@ func (r *reader) mapping(n *yaml.Node, what string, fields ...field) {
 		}
 	}
 	for _, f := range fields {
-		if f.must && !seen[f.name] {
+		if f.must && !seen[f.name] && !slices.Contains(meant, f.name) {
 			r.errorAt(n, "%s lacks the key %q", what, f.name)
 		}
 	}
+	return meant
 }
 
 func find(fields []field, name string) *field {

@@ -126,14 +126,14 @@ func (e *entry) partition(n *yaml.Node, text string) kafka.TopicPartition {
 
 // ofOffsets: tp is of the topic that a cluster with groups has by itself.
 func (l *loader) ofOffsets(topic string) bool {
-	return topic == offsetsTopic && slices.ContainsFunc(l.spec.Consumers, func(c Consumer) bool { return c.Group != "" })
+	return topic == offsetsTopic && (l.doubt.clients || slices.ContainsFunc(l.spec.Consumers, func(c Consumer) bool { return c.Group != "" }))
 }
 
 func (l *loader) partitionExists(n *yaml.Node, tp kafka.TopicPartition) {
 	if l.ofOffsets(tp.Topic) {
 		return
 	}
-	if t := l.topicNamed(n, tp.Topic); t != nil && tp.Partition >= l.spec.MostPartitions(t) {
+	if t := l.topicNamed(n, tp.Topic); t != nil && l.partitionsKnown(t.Name) && tp.Partition >= l.spec.MostPartitions(t) {
 		l.errorAt(n, "topic %s has partitions 0 to %d, not %d", tp.Topic, l.spec.MostPartitions(t)-1, tp.Partition)
 	}
 }
@@ -147,23 +147,23 @@ func (l *loader) selectorExists(n *yaml.Node, s faults.Selector) {
 		l.partitionExists(n, s.TP)
 	case faults.Follower, faults.Followers:
 		l.partitionExists(n, s.TP)
-		if t := l.findTopic(s.TP.Topic); t != nil && t.Replication == 1 {
+		if t := l.findTopic(s.TP.Topic); t != nil && l.shapeKnown(t.Name) && t.Replication == 1 {
 			l.errorAt(n, "%s selects nothing: topic %s has one replica, hence no followers", s, t.Name)
 		}
 	case faults.Rack:
-		if !slices.Contains(l.spec.Cluster.Racks, s.Name) {
+		if !slices.Contains(l.spec.Cluster.Racks, s.Name) && !l.doubt.racks {
 			l.errorAt(n, "there is no rack %q%s", s.Name, suggest(s.Name, l.spec.Cluster.Racks))
 		}
 	case faults.Producers:
-		if len(l.spec.Producers) == 0 {
+		if len(l.spec.Producers) == 0 && !l.doubt.clients {
 			l.errorAt(n, "producers selects nothing: the scenario has none")
 		}
 	case faults.Consumers:
-		if len(l.spec.Consumers) == 0 {
+		if len(l.spec.Consumers) == 0 && !l.doubt.clients {
 			l.errorAt(n, "consumers selects nothing: the scenario has none")
 		}
 	case faults.Clients:
-		if len(l.spec.Producers)+len(l.spec.Consumers) == 0 {
+		if len(l.spec.Producers)+len(l.spec.Consumers) == 0 && !l.doubt.clients {
 			l.errorAt(n, "clients selects nothing: the scenario has none")
 		}
 	case faults.Coordinator, faults.GroupLeader:
@@ -180,7 +180,7 @@ func (l *loader) groupExists(n *yaml.Node, name string) {
 	for i := range l.spec.Consumers {
 		groups = append(groups, l.spec.Consumers[i].Group)
 	}
-	if !slices.Contains(groups, name) {
+	if !slices.Contains(groups, name) && !l.doubt.clients {
 		l.errorAt(n, "there is no consumer with group: %s%s", name, suggest(name, groups))
 	}
 }
@@ -191,7 +191,7 @@ func (l *loader) actorExists(n *yaml.Node, name string) {
 		return
 	}
 	names := l.spec.ClientNames()
-	if !slices.Contains(names, name) {
+	if !slices.Contains(names, name) && !l.doubt.clients {
 		if slices.Contains(calls, name) {
 			l.errorAt(n, "%s needs an argument: write %s(%s)", name, name, l.exampleOf(name))
 			return

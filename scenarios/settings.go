@@ -54,6 +54,8 @@ func (l *loader) settings(n *yaml.Node, what string, s scope) []config.Setting {
 		return nil
 	}
 	n = l.follow(n)
+	before := l.Errors()
+	defer func() { l.ofSettings += l.Errors() - before }()
 	if n.Kind != yaml.MappingNode {
 		l.errorAt(n, "%s is a mapping of Kafka settings, not %s", what, kindName(n))
 		return nil

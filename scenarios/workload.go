@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -12,6 +13,7 @@ import (
 func (l *loader) topic(n *yaml.Node) {
 	t := Topic{} // no partitions, no replication: see topicDefaults
 	var replicationNode = n
+	before := l.slips()
 	l.mapping(n, "a topic",
 		field{"name", l.hostlike("a topic's name", &t.Name), true},
 		field{"partitions", count(&l.reader, "partitions", 1, 100_000, &t.Partitions), false},
@@ -19,8 +21,9 @@ func (l *loader) topic(n *yaml.Node) {
 		field{"assignment", func(n *yaml.Node) { l.assignment(n, &t) }, false},
 		field{"config", func(n *yaml.Node) { t.Config = l.settings(n, "config", topicScope) }, false},
 	)
+	l.topicDoubts(t.Name, l.slips() > before)
 	for _, other := range l.spec.Topics {
-		if other.Name == t.Name {
+		if other.Name == t.Name && t.Name != "" {
 			l.errorAt(n, "topic %q stands twice", t.Name)
 		}
 	}
@@ -35,6 +38,9 @@ func (l *loader) topicDefaults() {
 	for i := range l.spec.Topics {
 		t := &l.spec.Topics[i]
 		t.DefaultPartitions, t.DefaultReplication = t.Partitions == 0, t.Replication == 0
+		if l.doubt.defaults && (t.DefaultPartitions || t.DefaultReplication) {
+			l.shapeUnsure(t.Name)
+		}
 	}
 	l.spec.ApplyTopicDefaults()
 }
@@ -66,6 +72,9 @@ func (s *Spec) ApplyTopicDefaults() {
 // checkReplication: more replicas than brokers is an error; as many as
 // min.insync.replicas means that any one broker down stops acks=all writes.
 func (l *loader) checkReplication(n *yaml.Node, t *Topic) {
+	if !l.shapeKnown(t.Name) {
+		return
+	}
 	brokers := l.spec.Cluster.Brokers
 	if t.Replication > brokers && brokers > 0 {
 		l.errorAt(n, "topic %s: replication %d needs as many brokers; the cluster has %d", t.Name, t.Replication, brokers)
@@ -87,27 +96,28 @@ func (l *loader) checkReplication(n *yaml.Node, t *Topic) {
 
 // assignment places replicas by hand: a list of broker ids for each partition.
 func (l *loader) assignment(n *yaml.Node, t *Topic) {
-	var rows []*yaml.Node
+	before := l.slips()
 	l.list(n, "assignment", func(item *yaml.Node) {
 		var ids []kafka.NodeID
 		l.list(item, "the replicas of a partition", func(e *yaml.Node) {
-			var id kafka.NodeID
-			count(&l.reader, "a broker id", 1, 1000, &id)(e)
-			for _, other := range ids {
-				if other == id {
-					l.errorAt(e, "broker %d stands twice", id)
-				}
+			id := kafka.NodeID(0)
+			if count(&l.reader, "a broker id", 1, 1000, &id)(e); id == 0 {
+				return
+			}
+			if slices.Contains(ids, id) {
+				l.errorAt(e, "broker %d stands twice", id)
 			}
 			ids = append(ids, id)
 			l.later = append(l.later, func() { l.brokerExists(e, id) })
 		})
-		if len(ids) == 0 {
+		switch {
+		case l.slips() > before: // the numbers are not those that were meant
+		case len(ids) == 0:
 			l.errorAt(item, "a partition needs at least one replica")
-		}
-		if len(t.Assignment) > 0 && len(ids) != len(t.Assignment[0]) {
+		case len(t.Assignment) > 0 && len(ids) != len(t.Assignment[0]):
 			l.errorAt(item, "every partition has the same number of replicas; the first has %d, this one %d", len(t.Assignment[0]), len(ids))
 		}
-		t.Assignment, rows = append(t.Assignment, ids), append(rows, item)
+		t.Assignment = append(t.Assignment, ids)
 	})
 	if len(t.Assignment) > 0 {
 		t.Partitions, t.Replication = int32(len(t.Assignment)), len(t.Assignment[0])
@@ -131,6 +141,7 @@ func (l *loader) producer(n *yaml.Node) {
 	p := Producer{Count: 1, Partition: -1, RatePerMil: 100_000, Arrival: "constant", Size: 1024}
 	size := int64(p.Size)
 	var nameNode, topicNode, partitionNode, startNode, tombstonesNode, configNode = n, n, n, n, n, n
+	before := l.slips()
 	l.mapping(n, "a producer",
 		field{"name", l.at(&nameNode, l.hostlike("a producer's name", &p.Name)), true},
 		field{"count", count(&l.reader, "count", 1, 10_000, &p.Count), false},
@@ -148,13 +159,16 @@ func (l *loader) producer(n *yaml.Node) {
 	)
 	p.Size = int32(size)
 	l.spec.Producers = append(l.spec.Producers, p)
+	whole := l.slips() == before
 	l.later = append(l.later, func() {
 		l.actorName(nameNode, p.Name)
 		l.clientChecks(configNode, producerScope, p.Config)
-		if t := l.topicNamed(topicNode, p.Topic); t != nil && p.Partition >= t.Partitions {
-			l.errorAt(partitionNode, "topic %s has partitions 0 to %d", p.Topic, t.Partitions-1)
+		if p.Topic != "" || whole {
+			if t := l.topicNamed(topicNode, p.Topic); t != nil && l.shapeKnown(t.Name) && p.Partition >= t.Partitions {
+				l.errorAt(partitionNode, "topic %s has partitions 0 to %d", p.Topic, t.Partitions-1)
+			}
 		}
-		if p.Tombstones > 0 && p.Keys == 0 {
+		if p.Tombstones > 0 && p.Keys == 0 && whole {
 			l.errorAt(tombstonesNode, "a tombstone deletes a key: tombstones need keys")
 		}
 		if p.Start >= l.spec.Duration && l.spec.Duration > 0 && p.Start > 0 {
@@ -186,6 +200,7 @@ const minValue = 24
 func (l *loader) consumer(n *yaml.Node) {
 	c := Consumer{Count: 1}
 	var nameNode, configNode = n, n
+	before := l.slips()
 	// Keys that only a member of a group has, and those that none has.
 	var ofGroups, ofReaders []*yaml.Node
 	l.mapping(n, "a consumer",
@@ -208,6 +223,20 @@ func (l *loader) consumer(n *yaml.Node) {
 		field{"on_stop", l.among(&ofGroups, l.word("on_stop", &c.OnStop, "finish", "drop")), false},
 		field{"config", l.at(&configNode, func(n *yaml.Node) { c.Config = l.settings(n, "config", consumerScope) }), false},
 	)
+	if l.slips() == before {
+		l.checkKind(&c, ofGroups, ofReaders)
+		l.checkCommit(n, &c)
+	}
+	l.spec.Consumers = append(l.spec.Consumers, c)
+	l.later = append(l.later, func() {
+		l.actorName(nameNode, c.Name)
+		l.clientChecks(configNode, consumerScope, c.Config)
+		l.sessionChecks(configNode, &c)
+	})
+}
+
+// checkKind reports keys that only a member of a group has, and those that none has.
+func (l *loader) checkKind(c *Consumer, ofGroups, ofReaders []*yaml.Node) {
 	for _, only := range ofGroups {
 		if c.Group == "" {
 			l.errorAt(only, "only a member of a group processes and commits; give the consumer a group")
@@ -218,13 +247,6 @@ func (l *loader) consumer(n *yaml.Node) {
 			l.errorAt(only, "a member of a group asks for no end offsets; give them to a consumer without a group")
 		}
 	}
-	l.checkCommit(n, &c)
-	l.spec.Consumers = append(l.spec.Consumers, c)
-	l.later = append(l.later, func() {
-		l.actorName(nameNode, c.Name)
-		l.clientChecks(configNode, consumerScope, c.Config)
-		l.sessionChecks(configNode, &c)
-	})
 }
 
 // CommitWords are the values of a consumer's commit.
@@ -259,6 +281,9 @@ func (l *loader) topicNamed(n *yaml.Node, name string) *Topic {
 			return &l.spec.Topics[i]
 		}
 		names[i] = l.spec.Topics[i].Name
+	}
+	if !l.topicsKnown() {
+		return nil
 	}
 	l.errorAt(n, "there is no topic %q%s", name, suggest(name, names))
 	return nil
