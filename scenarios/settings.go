@@ -2,8 +2,8 @@ package scenarios
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -24,7 +24,6 @@ const (
 // noEffect are settings that are known and change nothing here, with the reason.
 var noEffect = map[string]string{
 	"auto.create.topics.enable":         "clients never create topics by asking for them",
-	"delete.topic.enable":               "nothing in a run deletes a topic",
 	"num.network.threads":               "network threads are not modelled",
 	"num.recovery.threads.per.data.dir": "recovery has one thread",
 	"queued.max.requests":               "request queues have no limit",
@@ -93,12 +92,39 @@ func (l *loader) settingKnown(n *yaml.Node, set config.Setting, s scope) bool {
 	for i := range keys {
 		names[i] = keys[i].Name
 	}
-	hint := "; it is not a setting that simkafka models"
-	if k, ok := nearest(set.Key, names); ok {
-		hint = fmt.Sprintf("; did you mean %q?", k)
+	near, isNear := nearest(set.Key, names)
+	owners, places := homesOf(set.Key)
+	switch {
+	case owners != "" && isNear:
+		l.errorAt(n, "%s is a setting of %s, not of %s: write it in %s, or %s here", set.Key, owners, scopeNames[s].of, places, near)
+	case owners != "":
+		l.errorAt(n, "%s is a setting of %s, not of %s: write it in %s", set.Key, owners, scopeNames[s].of, places)
+	case isNear:
+		l.errorAt(n, "unknown setting %q; did you mean %q?", set.Key, near)
+	default:
+		l.errorAt(n, "unknown setting %q; it is not a setting that simkafka models", set.Key)
 	}
-	l.errorAt(n, "unknown setting %q%s", set.Key, hint)
 	return false
+}
+
+// scopeNames say whose settings a scope has, and where a scenario has them.
+var scopeNames = [...]struct{ of, place string }{
+	brokerScope:    {"brokers", "cluster.config"},
+	topicScope:     {"topics", "a topic's config"},
+	producerScope:  {"producers", "a producer's config"},
+	consumerScope:  {"consumers", "a consumer's config"},
+	zookeeperScope: {"ZooKeeper", "cluster.zookeeper.config"},
+}
+
+// homesOf says whose a setting is, and where it may stand; "" if it is nobody's.
+func homesOf(key string) (owners, places string) {
+	var of, at []string
+	for s := range scopeNames {
+		if slices.ContainsFunc(scopeKeys[s], func(k config.Key) bool { return k.Name == key }) {
+			of, at = append(of, scopeNames[s].of), append(at, scopeNames[s].place)
+		}
+	}
+	return strings.Join(of, " and "), strings.Join(at, " or ")
 }
 
 // checkSetting tries one value by itself.
