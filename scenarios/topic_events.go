@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simkafka/simkafka/faults"
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
 func (e *entry) createPartitions(n *yaml.Node) {
@@ -51,20 +52,40 @@ func (e *entry) createTopic(n *yaml.Node) {
 		return
 	}
 	e.l.later = append(e.l.later, func() {
-		if t := e.l.topicNamed(n, f.Topic); t != nil && !e.l.doubt.deleted && !e.l.spec.mayDelete(f.Topic) {
+		if e.l.topicNamed(n, f.Topic) == nil || e.l.doubt.deleted {
+			return
+		}
+		switch first, some := e.l.spec.firstDeletion(f.Topic); {
+		case !some:
 			e.l.warnAt(n, "topic %s exists from the beginning, and no event deletes it: the administrator asks in vain", f.Topic)
+		case e.p.Trigger.At >= 0 && e.p.Trigger.At < first:
+			e.l.warnAt(n, "topic %s exists until it is deleted at %s: the administrator, who begins at %s, is told so till then, and gives up after 3m",
+				f.Topic, short(first), short(e.p.Trigger.At))
 		}
 	})
 	e.p.Fault = f
 }
 
-// mayDelete reports whether some event deletes the topic.
-func (s *Spec) mayDelete(topic string) (may bool) {
-	s.eachFault(func(f faults.Fault) {
-		d, ok := f.(faults.DeleteTopic)
-		may = may || ok && d.Topic == topic
-	})
-	return may
+// firstDeletion is a time before which no event deletes the topic; some: one may.
+func (s *Spec) firstDeletion(topic string) (first kafka.Nanos, some bool) {
+	note := func(f faults.Fault, from kafka.Nanos) {
+		if d, ok := f.(faults.DeleteTopic); ok && d.Topic == topic {
+			if !some || from < first {
+				first = from
+			}
+			some = true
+		}
+	}
+	for i := range s.Events {
+		t := &s.Events[i].Trigger
+		note(s.Events[i].Fault, max(t.At, t.From, 0)) // when and on_disk: from 0 on
+	}
+	if s.Chaos != nil {
+		for i := range s.Chaos.Of {
+			note(s.Chaos.Of[i].Fault, s.Chaos.From)
+		}
+	}
+	return first, some
 }
 
 // eachFault visits the faults of all events, those that may be drawn too.
