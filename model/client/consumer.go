@@ -62,7 +62,7 @@ func (c *Consumer) Positions() []StartOffset {
 }
 
 // Leaderless lists the partitions that it reads and does not know the leaders of.
-func (c *Consumer) Leaderless() []kafka.TopicPartition { return c.leaderless() }
+func (c *Consumer) Leaderless() []Leaderless { return c.leaderless() }
 
 // take delivers a batch: one RecordDelivered. Records below the position, at the
 // beginning of the first batch of an answer, are left out (C-2).

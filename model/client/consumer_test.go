@@ -237,8 +237,30 @@ func TestAConsumerTellsWhichLeadersItDoesNotKnow(t *testing.T) {
 		Assignment: Assignment{Partitions: []kafka.TopicPartition{{Topic: "orders"}, tp}}}))
 	l.lead("orders", 0, 1, -1)
 	l.do(step.Input{Kind: step.Boot})
-	if got := l.node.(*Consumer).Leaderless(); len(got) != 1 || got[0] != tp {
+	if got := l.node.(*Consumer).Leaderless(); len(got) != 1 || got[0] != (Leaderless{tp, kafka.NoNode, kafka.NoLeaderEpoch}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// A partition that a response leaves out is fetched from the leader that its position has.
+func TestAConsumerTellsWhomItFetchesFromAllTheSame(t *testing.T) {
+	tp := kafka.TopicPartition{Topic: "orders", Partition: 1}
+	l := newLab(t, NewConsumer(ConsumerConfig{Consumer: labConsumerConfig(), Bootstrap: []step.Addr{addrOf(1)},
+		Assignment: Assignment{Partitions: []kafka.TopicPartition{tp}}}))
+	l.lead("orders", 3, 1, 1)
+	l.do(step.Input{Kind: step.Boot})
+	x := l.node.(*Consumer)
+	x.network.meta.topic("orders").vanish(step.NewEffects())
+	if got := x.Leaderless(); len(got) != 1 || got[0] != (Leaderless{tp, kafka.NoNode, kafka.NoLeaderEpoch}) {
+		t.Errorf("it has no position yet: %v", got)
+	}
+	c, r := l.take(1)
+	l.answer(c, r, respond(r.req, func(kafka.TopicPartition) partReply { return partReply{offset: 4} }))
+	if got := x.Leaderless(); len(got) != 1 || got[0] != (Leaderless{tp, 1, 3}) {
+		t.Errorf("it fetches: %v", got)
+	}
+	if c, r = l.take(1); r.req.Key() != int16(kmsg.Fetch) {
+		t.Errorf("it sends %T", r.req)
 	}
 }
 

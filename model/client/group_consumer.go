@@ -110,7 +110,7 @@ func (g *GroupConsumer) Positions() []StartOffset {
 }
 
 // Leaderless lists the partitions that the member owns and does not know the leaders of.
-func (g *GroupConsumer) Leaderless() []kafka.TopicPartition { return g.leaderless() }
+func (g *GroupConsumer) Leaderless() []Leaderless { return g.leaderless() }
 
 // Owned lists the partitions that the member owns.
 func (g *GroupConsumer) Owned() []kafka.TopicPartition {

@@ -155,13 +155,27 @@ func (t *readTopic) wanted(p int32, topic, index, members int) bool {
 	return (topic+int(p))%max(members, 1) == index
 }
 
-// leaderless lists the partitions that are read of which no leader is known.
-func (r *reader) leaderless() []kafka.TopicPartition {
-	var out []kafka.TopicPartition
+// Leaderless is a partition of which a consumer's metadata name no leader. It goes on to fetch
+// from the one that its position has, From in leader epoch Epoch, and asks for metadata only
+// when that one refuses (AbstractFetch.prepareFetchRequests, SubscriptionState.FetchPosition);
+// NoNode = it fetches from nobody.
+type Leaderless struct {
+	TP    kafka.TopicPartition
+	From  kafka.NodeID
+	Epoch kafka.LeaderEpoch // NoLeaderEpoch where metadata have none
+}
+
+func (r *reader) leaderless() []Leaderless {
+	var out []Leaderless
 	for _, a := range r.parts {
-		if leader, _ := r.network.meta.leaderOf(a.info, a.tp.Partition); leader == kafka.NoNode {
-			out = append(out, a.tp)
+		if leader, _ := r.network.meta.leaderOf(a.info, a.tp.Partition); leader != kafka.NoNode {
+			continue
 		}
+		x := Leaderless{a.tp, kafka.NoNode, kafka.NoLeaderEpoch}
+		if a.state == fetching {
+			x.From, x.Epoch = a.pos.leader.leader, a.pos.leader.epoch
+		}
+		out = append(out, x)
 	}
 	return out
 }

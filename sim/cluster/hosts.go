@@ -64,7 +64,7 @@ type consumerHost struct {
 type consumerProcess interface {
 	step.Node
 	Positions() []client.StartOffset
-	Leaderless() []kafka.TopicPartition
+	Leaderless() []client.Leaderless
 }
 
 const (

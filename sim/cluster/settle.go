@@ -129,7 +129,8 @@ func (c *Cluster) openReplicas(o *opens, leaders map[kafka.TopicPartition]*repli
 }
 
 // openConsumers compares positions with the leaders' high watermarks, and asks whether the
-// leaders are known: who knows none asks for metadata until there is one.
+// leaders are known: who knows none asks for metadata until there is one, unless it fetches
+// from one all the same. That must be the present one.
 func (c *Cluster) openConsumers(o *opens) {
 	if o.full() {
 		return
@@ -148,9 +149,11 @@ func (c *Cluster) openConsumers(o *opens) {
 				o.add("consumer %s is at %d of %s, whose high watermark is %d", h.name, p.Offset, p.TP, hw)
 			}
 		}
-		for _, tp := range h.process.Leaderless() {
-			if c.view.at(tp).leader != kafka.NoNode {
-				o.add("consumer %s does not know the leader of %s", h.name, tp)
+		for _, x := range h.process.Leaderless() {
+			now := c.view.at(x.TP)
+			rightly := x.From == now.leader && (x.Epoch == now.epoch || x.Epoch == kafka.NoLeaderEpoch)
+			if now.leader != kafka.NoNode && !rightly {
+				o.add("consumer %s does not know the leader of %s", h.name, x.TP)
 			}
 		}
 	}

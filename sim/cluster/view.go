@@ -24,6 +24,7 @@ type authority struct {
 
 type partitionView struct {
 	leader   kafka.NodeID
+	epoch    kafka.LeaderEpoch
 	isr      []kafka.NodeID
 	replicas []kafka.NodeID
 }
@@ -34,7 +35,7 @@ func (a *authority) observe(e *event.Event) {
 		a.put(e.TP).replicas = e.Replicas
 	case event.PartitionChanged:
 		p := a.put(e.TP)
-		p.leader, p.isr = e.Leader, e.ISR
+		p.leader, p.epoch, p.isr = e.Leader, e.LeaderEpoch, e.ISR
 	case event.GroupChanged:
 		if a.leaders == nil {
 			a.leaders = make(map[string]string)
