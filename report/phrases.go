@@ -43,7 +43,12 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	},
 	event.TopicDeletionAsked: func(e *event.Event) string { return "topic " + e.TP.Topic + " is to be deleted" },
 	event.TopicDeleted:       func(e *event.Event) string { return "topic " + e.TP.Topic + " is deleted" },
-	event.AssignmentChanged:  func(e *event.Event) string { return "replicas " + nodes(e.Replicas) },
+	event.AssignmentChanged: func(e *event.Event) string {
+		if len(e.Replicas) == 0 {
+			return "is taken out of its topic"
+		}
+		return "replicas " + nodes(e.Replicas)
+	},
 	event.PartitionChanged: func(e *event.Event) string {
 		text := fmt.Sprintf("leader %s, epoch %d, ISR %s", broker(e.Leader), e.LeaderEpoch, nodes(e.ISR))
 		return flagged(text, e.Flag, ", recovering")

@@ -259,7 +259,7 @@ func TestAConsumerTellsWhomItFetchesFromAllTheSame(t *testing.T) {
 	if got := x.Leaderless(); len(got) != 1 || got[0] != (Leaderless{tp, 1, 3}) {
 		t.Errorf("it fetches: %v", got)
 	}
-	if c, r = l.take(1); r.req.Key() != int16(kmsg.Fetch) {
+	if _, r = l.take(1); r.req.Key() != int16(kmsg.Fetch) {
 		t.Errorf("it sends %T", r.req)
 	}
 }

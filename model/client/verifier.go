@@ -59,24 +59,24 @@ func (v *Verifier) Step(in *step.Input, out *step.Effects) error {
 // Done reports whether every partition has been read to its end.
 func (v *Verifier) Done() bool { return v.done }
 
-// Remaining lists the partitions not read to their end, and for a topic that no
-// metadata has shown a partition -1.
-func (v *Verifier) Remaining() []kafka.TopicPartition {
-	var left []kafka.TopicPartition
+// Remaining lists the partitions not read to their end with the next offset to read, NoOffset
+// if it has no position, and for a topic that no metadata has shown a partition -1.
+func (v *Verifier) Remaining() []StartOffset {
+	var left []StartOffset
 	for i := range v.topics {
 		t := &v.topics[i]
 		if len(t.info.partitions) == 0 {
-			left = append(left, kafka.TopicPartition{Topic: t.info.name, Partition: -1})
+			left = append(left, StartOffset{TP: kafka.TopicPartition{Topic: t.info.name, Partition: -1}, Offset: kafka.NoOffset})
 		}
 		for _, p := range t.listed {
 			if len(t.info.partitions) > 0 && int(p) >= len(t.info.partitions) {
-				left = append(left, kafka.TopicPartition{Topic: t.info.name, Partition: p})
+				left = append(left, StartOffset{TP: kafka.TopicPartition{Topic: t.info.name, Partition: p}, Offset: kafka.NoOffset})
 			}
 		}
 	}
 	for _, a := range v.parts {
 		if !a.readToEnd() {
-			left = append(left, a.tp)
+			left = append(left, StartOffset{TP: a.tp, Offset: a.pos.offset, Epoch: a.pos.epoch})
 		}
 	}
 	return left

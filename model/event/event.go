@@ -44,7 +44,9 @@ const (
 	// ZooKeeper).
 	TopicDeletionAsked
 	TopicDeleted
-	AssignmentChanged // TP, Replicas (noted by ZooKeeper)
+	// AssignmentChanged: TP, Replicas (noted by ZooKeeper); none: the topic's znode has the
+	// partition no more, though the topic is not deleted.
+	AssignmentChanged
 	// PartitionChanged: the authoritative state of TP was committed (noted by
 	// ZooKeeper when the state znode is written): Leader, LeaderEpoch, ISR,
 	// PartitionEpoch, ControllerEpoch (inside the znode), Node = the writing

@@ -3,6 +3,7 @@ package invariant
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
@@ -26,6 +27,7 @@ func convergesAfterHeal() rule {
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
 				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
 				"has no owner until the leader's metadata are renewed (metadata.max.age.ms); " +
+				"a power loss took the last records of a log and left the empty segment behind them, so that there is nothing to read up to its end; " +
 				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to; or partitions were added to it, which the " +
 				"metadata of the leader of a group leave out for the same reason",
 		},
@@ -62,6 +64,9 @@ func (s *Suite) converged(open []string) {
 		}
 		if why == "" {
 			why = s.g.awaitsEpoch(o, p)
+		}
+		if why == "" {
+			why = p.nothingThere(o)
 		}
 		if why != "" {
 			f.suspend(p, o+": "+why)
@@ -182,6 +187,27 @@ func (p *partition) gaveUp() string {
 			return "a follower's fetcher failed: " + rewrittenText
 		case r.blankEnd > r.log.end:
 			return "a follower's fetcher failed: a power loss undid a truncation of its log, but not of its epochs"
+		}
+	}
+	return ""
+}
+
+// nothingThere says that a reader stays where it is since a power loss took the last offsets of
+// the leader's log and left the file of the segment behind them, empty. The log ends at the base
+// of that one, so that there are offsets to read, and an answer to a fetch has none of them
+// (LocalLog.read, behind the last segment), until the next record is appended.
+func (p *partition) nothingThere(line string) string {
+	if p == nil {
+		return ""
+	}
+	l := p.incumbent()
+	if l == nil {
+		return ""
+	}
+	for _, i := range p.incidents {
+		stays := strings.Contains(line, " at "+strconv.FormatInt(int64(i.from), 10)+" of "+p.tp.String())
+		if i.hole && i.node == l.node && i.at == l.stopAt && i.to == l.reach() && l.cut > i.from && stays {
+			return "a power loss took the last records of the leader's log, and left the empty segment behind them"
 		}
 	}
 	return ""

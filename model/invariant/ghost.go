@@ -214,6 +214,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.ch.p = g.partition(e.TP)
 		g.ch.p.assignment = e.Replicas
 		g.topicGrows(g.ch.p)
+		g.topicShrinks(g.ch.p)
 	case event.MetadataSeen:
 		g.sighted(e)
 		g.partitionSeen(e)

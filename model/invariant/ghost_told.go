@@ -58,7 +58,7 @@ func (g *ghost) controllerReads() {
 // topicGrows follows a partition that is assigned: added ones are more than there were.
 func (g *ghost) topicGrows(p *partition) {
 	t := p.topic
-	if t.count == 0 || p.tp.Partition < t.count {
+	if t.count == 0 || p.tp.Partition < t.count || len(p.assignment) == 0 {
 		return
 	}
 	if t.addedAt != g.now {
@@ -66,6 +66,17 @@ func (g *ghost) topicGrows(p *partition) {
 	}
 	t.count = p.tp.Partition + 1
 	g.disturb()
+}
+
+// topicShrinks follows a partition that is taken out of its topic before there was a state of it,
+// hence before a client could hear of it. Of two requests for more partitions at the same time
+// the second may not see what the first has added: each reads the topic's znode, and writes it
+// whatever its version is by then (AdminZkClient.addPartitions, KafkaZkClient.setTopicAssignment).
+func (g *ghost) topicShrinks(p *partition) {
+	t := p.topic
+	if len(p.assignment) == 0 && !p.auth.known && p.tp.Partition < t.count {
+		t.count = p.tp.Partition // they are told of in their order
+	}
 }
 
 // unheard says that a partition has no owner in a group since the leader of the group does

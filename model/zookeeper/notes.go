@@ -74,6 +74,11 @@ func noteTopic(out *step.Effects, c *change, topic string) {
 				TP: kafka.TopicPartition{Topic: topic, Partition: p.Partition}})
 		}
 	}
+	for _, p := range before.Partitions { // nothing fences one writer of the topic from another
+		if replicasOf(now.Partitions, p.Partition) == nil && len(p.Replicas) > 0 {
+			out.Note(event.Event{Kind: event.AssignmentChanged, TP: kafka.TopicPartition{Topic: topic, Partition: p.Partition}})
+		}
+	}
 }
 
 // noteControllerEpoch keeps which epoch each version of the znode held.

@@ -118,10 +118,25 @@ func (c *Cluster) verify() []string {
 	end := c.k.Now() + verifyBound
 	for !v.Done() {
 		if c.k.Now() >= end || !c.advance(min(end, c.k.Now()+settleStep)) {
-			return []string{fmt.Sprintf("reading back did not end: %v remain", v.Remaining())}
+			return unread(v)
 		}
 	}
 	return nil
+}
+
+// unread tells what was not read to its end.
+func unread(v *client.Verifier) (lines []string) {
+	for _, x := range v.Remaining() {
+		switch {
+		case x.TP.Partition < 0:
+			lines = append(lines, fmt.Sprintf("reading back did not end: %s has no partitions", x.TP.Topic))
+		case x.Offset == kafka.NoOffset:
+			lines = append(lines, fmt.Sprintf("reading back did not end: it knows no position in %s", x.TP))
+		default:
+			lines = append(lines, fmt.Sprintf("reading back did not end: it is at %d of %s", x.Offset, x.TP))
+		}
+	}
+	return lines
 }
 
 func (c *Cluster) verifierConfig() client.VerifierConfig {

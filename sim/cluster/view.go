@@ -32,7 +32,11 @@ type partitionView struct {
 func (a *authority) observe(e *event.Event) {
 	switch e.Kind {
 	case event.AssignmentChanged:
-		a.put(e.TP).replicas = e.Replicas
+		p := a.put(e.TP)
+		if p.replicas = e.Replicas; len(e.Replicas) == 0 && p.isr == nil { // the controller never knew it
+			delete(a.parts, e.TP)
+			a.order = slices.DeleteFunc(a.order, func(tp kafka.TopicPartition) bool { return tp == e.TP })
+		}
 	case event.PartitionChanged:
 		p := a.put(e.TP)
 		p.leader, p.epoch, p.isr = e.Leader, e.LeaderEpoch, e.ISR

@@ -404,3 +404,26 @@ func TestFewValuesHaveTheQuantilesOfTheHistogram(t *testing.T) {
 		}
 	})
 }
+
+// TestAPartitionThatIsTakenOutOfItsTopicIsWaitedForByNobody: of two requests for more partitions
+// at once the second may undo the first.
+func TestAPartitionThatIsTakenOutOfItsTopicIsWaitedForByNobody(t *testing.T) {
+	added := kafka.TopicPartition{Topic: tp.Topic, Partition: 1}
+	c := New(Config{Start: 2 * s, End: 30 * s})
+	for _, e := range story() {
+		c.Observe(&e)
+	}
+	before := c.parts.unfit
+	c.Observe(&event.Event{Time: 28 * s, Kind: event.AssignmentChanged, TP: added, Replicas: []kafka.NodeID{1, 2, 3}})
+	if c.parts.unfit != before+1 {
+		t.Errorf("%d partitions without a leader, %d before", c.parts.unfit, before)
+	}
+	c.Observe(&event.Event{Time: 28*s + 1, Kind: event.AssignmentChanged, TP: added})
+	if c.parts.unfit != before {
+		t.Errorf("%d partitions without a leader, %d before", c.parts.unfit, before)
+	}
+	c.Observe(&event.Event{Time: 29 * s, Kind: event.AssignmentChanged, TP: added, Replicas: []kafka.NodeID{1, 2, 3}})
+	if c.parts.unfit != before+1 {
+		t.Errorf("added again: %d partitions without a leader, %d before", c.parts.unfit, before)
+	}
+}

@@ -31,7 +31,8 @@ type partition struct {
 	underISR     kafka.Nanos // under-replicated since; -1 = not
 	fit          bool
 	first, ended bool
-	gone         bool // its topic is deleted, or is to be
+	gone         bool // its topic is deleted, or is to be, or it is taken
+	taken        bool // taken out of its topic again before anybody led it
 }
 
 func (p *partitions) get(tp kafka.TopicPartition) *partition {
@@ -54,7 +55,19 @@ func (p *partitions) sorted() []*partition {
 	return p.list
 }
 
-func (p *partitions) assigned(e *event.Event) { p.get(e.TP).out.Replicas = e.Replicas }
+// assigned takes the replicas of a partition. With none it is taken out of its topic again: two
+// requests for partitions at once, of which the second did not see the first.
+func (p *partitions) assigned(e *event.Event) {
+	x := p.get(e.TP)
+	switch x.out.Replicas = e.Replicas; {
+	case len(e.Replicas) == 0 && x.first && !x.ended:
+		x.taken = true
+		p.end(x, e.Time)
+	case x.taken:
+		x.taken = false
+		p.begin(x, e.Time)
+	}
+}
 
 // changed takes the committed state of a partition.
 func (p *partitions) changed(e *event.Event) {
@@ -201,17 +214,21 @@ func (x *partition) outage(from, to kafka.Nanos) {
 func (p *partitions) doomed(topic string, at kafka.Nanos) {
 	for _, x := range p.list {
 		if x.out.TP.Topic == topic && !x.ended {
-			x.close(at)
-			x.gone = true
-			if n := len(x.spans); n > 0 {
-				x.spans[n-1].To = at
-			}
-			x.since = -1
-			if !x.fit {
-				x.fit = true // nobody waits for it
-				p.unfit--
-			}
+			p.end(x, at)
 		}
+	}
+}
+
+func (p *partitions) end(x *partition, at kafka.Nanos) {
+	x.close(at)
+	x.gone = true
+	if n := len(x.spans); n > 0 {
+		x.spans[n-1].To = at
+	}
+	x.since = -1
+	if !x.fit {
+		x.fit = true // nobody waits for it
+		p.unfit--
 	}
 }
 
@@ -220,12 +237,16 @@ func (p *partitions) doomed(topic string, at kafka.Nanos) {
 func (p *partitions) created(topic string, at kafka.Nanos) {
 	for _, x := range p.list {
 		if x.out.TP.Topic == topic && x.gone {
-			x.out.Leader, x.out.LeaderEpoch, x.out.ISR = kafka.NoNode, 0, nil
-			x.installed, x.since, x.vain, x.lastAck = -1, -1, -1, at
-			x.gone, x.ended, x.first, x.fit = false, false, true, false
-			p.unfit++
+			p.begin(x, at)
 		}
 	}
+}
+
+func (p *partitions) begin(x *partition, at kafka.Nanos) {
+	x.out.Leader, x.out.LeaderEpoch, x.out.ISR = kafka.NoNode, 0, nil
+	x.installed, x.since, x.vain, x.lastAck = -1, -1, -1, at
+	x.gone, x.ended, x.first, x.fit = false, false, true, false
+	p.unfit++
 }
 
 // close closes what is open; nothing is charged afterwards.
