@@ -204,11 +204,16 @@ func (p *partition) nothingThere(line string) string {
 	if l == nil {
 		return ""
 	}
-	for _, i := range p.incidents {
-		stays := strings.Contains(line, " at "+strconv.FormatInt(int64(i.from), 10)+" of "+p.tp.String())
-		if i.hole && i.node == l.node && i.at == l.stopAt && i.to == l.reach() && l.cut > i.from && stays {
-			return "a power loss took the last records of the leader's log, and left the empty segment behind them"
+	end, stays := kafka.NoOffset, false
+	for _, i := range p.incidents { // in the order of their offsets
+		if !i.hole || i.node != l.node || i.at != l.stopAt || l.cut <= i.from {
+			continue // it was before, or is cut away
 		}
+		stays = stays && i.from == end || strings.Contains(line, " at "+strconv.FormatInt(int64(i.from), 10)+" of "+p.tp.String())
+		end = i.to
+	}
+	if stays && end == l.reach() {
+		return "a power loss took the last records of the leader's log, and left the empty segment behind them"
 	}
 	return ""
 }
