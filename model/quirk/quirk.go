@@ -82,6 +82,8 @@ const (
 	// Clients of topics that are created again.
 	EpochsOverIDs
 	IDLostUnknown
+	// Of fetchers.
+	LateFetchTaken
 	NumIDs // not a switch
 )
 

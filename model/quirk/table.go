@@ -242,4 +242,8 @@ var table = [NumIDs]Bug{
 		Title:     "A client that has heard of no topic takes the next one of that name for the same",
 		Mechanism: "While there is no topic of the name a client forgets the topic's id and keeps the leader epochs that it has seen. The id of the new topic is then compared with none, and its lower epochs are refused.",
 		Versions:  "3.0.0, before 3.0.1 and 3.1.0", Switch: "model/client/metadata.go"},
+	LateFetchTaken: {ID: LateFetchTaken, Key: "KAFKA-18991", Rule: "F-4", Invariant: "log-matching",
+		Title:     "A follower takes a response that it asked for in an older leader epoch",
+		Mechanism: "A follower waits for a leader's response when the lead goes elsewhere and comes back. Where its log has been cut and has grown to the same end meanwhile, the late response fits: it appends records of the older epoch behind those of a newer one, or cuts its log by an end that no longer holds.",
+		Versions:  "2.7.0, before 3.9.1 and 4.1.0", Switch: "model/replica/fetcher_fetch.go"},
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/simkafka/simkafka/model/kafka"
+	"github.com/simkafka/simkafka/model/quirk"
 	"github.com/simkafka/simkafka/model/step"
 )
 
@@ -196,7 +197,7 @@ func (f *Fetcher) askedAt(at *int, version int16, t *kmsg.FetchResponseTopic, pa
 // for (F-4).
 func (f *Fetcher) onFetched(in *step.Input, out *step.Effects, a *askedFor, got *kmsg.FetchResponseTopicPartition) error {
 	s := f.stateOf(a)
-	if s == nil || !s.ready(fetching, in.Now) || s.offset != a.offset {
+	if s == nil || !s.ready(fetching, in.Now) || s.offset != a.offset || f.late(s, a) {
 		return nil
 	}
 	switch code := kafka.ErrorCode(got.ErrorCode); {
@@ -210,6 +211,15 @@ func (f *Fetcher) onFetched(in *step.Input, out *step.Effects, a *askedFor, got 
 		return f.accept(in, out, s, got)
 	}
 	return nil
+}
+
+// late tells whether a request was of another leader epoch than its partition has
+// now. The offset alone does not tell: a log that was cut meanwhile may have grown
+// to where it was, of other records (KAFKA-18991, which is newer than F-4). A request
+// without an epoch is never late.
+func (f *Fetcher) late(s *fetchState, a *askedFor) bool {
+	profile := f.env.Config.Profile
+	return s.epoch != a.epoch && profile.Fencing320 && !profile.Quirks.Has(quirk.LateFetchTaken)
 }
 
 // accept appends what came and remembers what to show when that is done (F-5).

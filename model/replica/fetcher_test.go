@@ -184,13 +184,15 @@ func TestF3LateVersions(t *testing.T) {
 	}
 }
 
-// TestF4LateResponsesAreDropped: partition gone, offset moved on, or delayed.
+// TestF4LateResponsesAreDropped: partition gone, offset moved on, delayed, or asked
+// for in another leader epoch (KAFKA-18991).
 func TestF4LateResponsesAreDropped(t *testing.T) {
 	for name, spoil := range map[string]func(b *broker){
 		"removed": func(b *broker) { b.check(b.fetcher.Remove(b.input(step.Request), b.out, b.partition(0))) },
 		"offset":  func(b *broker) { b.fetcher.parts[0].offset = 7 },
 		"delayed": func(b *broker) { b.fetcher.parts[0].delayedUntil = b.w.now + 1 },
 		"state":   func(b *broker) { b.fetcher.parts[0].state = truncating },
+		"epoch":   func(b *broker) { b.fetcher.parts[0].epoch++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, a, b := pair(t, "zk-3.9")
