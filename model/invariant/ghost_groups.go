@@ -124,7 +124,10 @@ type member struct {
 	answered     kafka.Nanos
 	// missed are the rounds that it was away for since it last learned what it is assigned,
 	// up to joined.
-	missed    missedRounds
+	missed missedRounds
+	// late: it joined that generation when that was complete, having been kept as a static
+	// member.
+	late      bool
 	protocols []string
 	sub       subscription
 	given     given
@@ -414,7 +417,7 @@ func (l *life) answered(e *event.Event, client *groupClient) {
 		if m.joined+1 < e.Generation && len(m.missed) < keptGaps {
 			m.missed = append(m.missed, struct{ after, before int32 }{m.joined, e.Generation})
 		}
-		m.joined = e.Generation
+		m.joined, m.late = e.Generation, m.instance != "" && m.since < l.rounds.formed && l.rounds.formed < e.Time
 	}
 	m.answered, m.protocols, m.sub = e.Time, splitWords(e.Text), readSubscription(e.Batch)
 }

@@ -15,8 +15,8 @@ func groupMembersJoined() rule {
 			Words: "When a generation is assigned, each of its members has joined it or is static; one of them is its leader; each supports the protocol that was voted for; " +
 				"no more than group.max.size have joined it.",
 			When: "at each completed join, each stable generation and each load of a group",
-			Broken: "never (a static member that is away stays until its session ends; a member restored from the log is known to support only the protocol of its " +
-				"generation, LD-5)",
+			Broken: "never (a static member that is away stays until its session ends, and may come back to a complete generation that is full; a member restored from the log is " +
+				"known to support only the protocol of its generation, LD-5)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.MemberJoined},
 		build: func(f *findings) checker { return &joined{f} },
@@ -54,7 +54,7 @@ func (c *joined) observe(e *event.Event) {
 func (c *joined) stable(x *group, l *life, e *event.Event) {
 	present := 0
 	for _, m := range l.members {
-		if m.joined == e.Generation {
+		if m.joined == e.Generation && !m.late {
 			present++
 		}
 		if m.joined != e.Generation && m.instance == "" {
