@@ -20,7 +20,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{args: args, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := newRoot(a)
-	root.SetArgs(args)
+	root.SetArgs(joinOptional(root, args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
