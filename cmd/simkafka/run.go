@@ -42,8 +42,9 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run NAME|FILE... [--at TIME groups]",
 		Short: "Run scenarios and say what was lost, and for how long",
 		Long: `Runs each scenario, prints a summary and writes result.json, summary.txt,
-timeline.txt, scenario.yaml and the charts to out/NAME-SEED. A scenario is a
-built-in name (see scenarios list), a file, or - for stdin.
+timeline.txt, scenario.yaml and the charts to out/NAME-SEED; with --set,
+--protocol and other flags that change the run, to a directory of its own beside
+it. A scenario is a built-in name (see scenarios list), a file, or - for stdin.
 
 --set takes any setting of simkafka config list. Without a prefix it is a
 broker's; producer.KEY and consumer.KEY are those of all clients,

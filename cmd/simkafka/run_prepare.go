@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -149,13 +150,44 @@ func (r *runner) draw(seed uint64) (*scenarios.Spec, error) {
 	return spec, r.override(spec)
 }
 
+// outName names what a run leaves: by scenario, seed and what the flags change, so that runs
+// of one scenario with other flags do not replace each other.
+func (r *runner) outName(spec *scenarios.Spec) string {
+	name := spec.Name
+	if r.flags.gen == "" { // else it has the seed
+		name = fmt.Sprintf("%s-%d", name, r.flags.seed)
+	}
+	return name + r.variant()
+}
+
+// variant is --protocol in words, and a short hash of the other flags that change a run; ""
+// without any.
+func (r *runner) variant() (suffix string) {
+	f := &r.flags
+	if f.protocol != "" {
+		suffix = "-" + f.protocol
+	}
+	var more []string
+	for _, text := range f.set {
+		more = append(more, "--set", text)
+	}
+	if f.until != "" {
+		more = append(more, "--until", f.until)
+	}
+	if f.maxEvents > 0 {
+		more = append(more, "--max-events", fmt.Sprint(f.maxEvents))
+	}
+	if more != nil {
+		sum := sha256.Sum256([]byte(strings.Join(more, "\x00")))
+		suffix += fmt.Sprintf("-%x", sum[:3])
+	}
+	return suffix
+}
+
 // place decides where a job's files go.
 func (r *runner) place(j *job, several bool) error {
 	if !r.flags.noOut {
-		name := fmt.Sprintf("%s-%d", j.spec.Name, r.flags.seed)
-		if r.flags.gen != "" {
-			name = j.spec.Name // which has the seed
-		}
+		name := r.outName(j.spec)
 		dir := filepath.Join("out", name)
 		if r.flags.out != "" {
 			dir = r.flags.out

@@ -93,11 +93,7 @@ func (s *shrinker) place() string {
 	if s.dir != "" {
 		return filepath.Join(s.dir, report.ShrunkFile)
 	}
-	name := fmt.Sprintf("%s-%d", s.spec.Name, s.flags.seed)
-	if s.flags.gen != "" {
-		name = s.spec.Name // which has the seed
-	}
-	return filepath.Join("out", name+"-shrunk.yaml")
+	return filepath.Join("out", s.outName(s.spec)+"-shrunk.yaml")
 }
 
 func (s *shrinker) search() (*shrink.Shrunk, error) {

@@ -27,7 +27,7 @@ const (
 func (s *sweeper) open() (file *sweep.File, name string, err error) {
 	s.dir = s.flags.out
 	if s.dir == "" {
-		s.dir = filepath.Join("out", "sweep-"+s.plan.Source.Name())
+		s.dir = filepath.Join("out", "sweep-"+s.plan.Source.Name()+s.variant())
 	}
 	name = filepath.Join(s.dir, s.plan.Shard.File())
 	switch s.flags.resume {
