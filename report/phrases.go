@@ -47,7 +47,7 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 		if len(e.Replicas) == 0 {
 			return "is taken out of its topic"
 		}
-		return "replicas " + nodes(e.Replicas)
+		return "gets replicas " + nodes(e.Replicas)
 	},
 	event.PartitionChanged: func(e *event.Event) string {
 		text := fmt.Sprintf("leader %s, epoch %d, ISR %s", broker(e.Leader), e.LeaderEpoch, nodes(e.ISR))

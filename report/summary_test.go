@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,5 +159,32 @@ func TestColoursOnlyWhenAllowed(t *testing.T) {
 func TestEmptyResultHasASummary(t *testing.T) {
 	if text := summary(t, &outcome.Result{Verdict: outcome.Inconclusive, Settled: -1}, SummaryOptions{}); !strings.HasPrefix(text, "INCONCLUSIVE") {
 		t.Errorf("got %q", text)
+	}
+}
+
+// However much happens, the short timeline has the topics that come and go; those that the
+// scenario begins with go without saying.
+func TestTimelineTellsOfTopicsThatComeAndGo(t *testing.T) {
+	topic := kafka.TopicPartition{Topic: "orders"}
+	r := &outcome.Result{Timeline: []event.Event{
+		{Time: s, Kind: event.TopicCreated, Actor: "zookeeper", TP: topic, Count: 1},
+		{Time: 20 * s, Kind: event.AssignmentChanged, Actor: "zookeeper", TP: kafka.TopicPartition{Topic: "orders", Partition: 1}, Replicas: []kafka.NodeID{1}},
+		{Time: 20 * s, Kind: event.AssignmentChanged, Actor: "zookeeper", TP: kafka.TopicPartition{Topic: "orders", Partition: 2}, Replicas: []kafka.NodeID{1}},
+		{Time: 30 * s, Kind: event.TopicDeletionAsked, Actor: "zookeeper", TP: topic},
+		{Time: 31 * s, Kind: event.TopicDeleted, Actor: "zookeeper", TP: topic},
+		{Time: 32 * s, Kind: event.TopicCreated, Actor: "zookeeper", TP: topic, Count: 3},
+	}}
+	for i := range kafka.Nanos(2 * maxLines) { // much else
+		r.Timeline = append(r.Timeline, event.Event{Time: 40*s + i*2*s, Kind: event.Truncated, Actor: "broker-1", Node: 1, TP: topic})
+	}
+	lines, _ := condense(r)
+	var got []string
+	for i := range lines {
+		_, what := lines[i].text()
+		got = append(got, what)
+	}
+	want := []string{"partition added (orders-1, orders-2)", "topic orders is deleted", "topic orders is created, 3 partitions"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -80,6 +80,7 @@ func condense(r *outcome.Result) (lines []line, hidden int) {
 func simplify(facts []event.Event) []line {
 	var out []line
 	isr := make(map[kafka.TopicPartition]*event.Event)
+	topics := make(map[string]bool) // that were created
 	for i := range facts {
 		e := &facts[i]
 		l := line{at: e.Time, kind: e.Kind, node: who(e), what: phrase(e), weight: weights[e.Kind]}
@@ -103,6 +104,13 @@ func simplify(facts []event.Event) []line {
 			l.subjects, l.what = []string{broker(e.Node)}, "registration gone"
 		case event.LeaderElected:
 			l.what = "elects " + broker(e.Leader) + either(e.Flag, ", unclean", "")
+		case event.TopicCreated:
+			if !topics[e.TP.Topic] { // the scenario's own
+				l.weight = maxWeight
+			}
+			topics[e.TP.Topic] = true
+		case event.AssignmentChanged:
+			l.what = either(len(e.Replicas) > 0, "partition added", "partition taken out")
 		case event.PartitionChanged:
 			before := isr[e.TP]
 			isr[e.TP] = e
@@ -148,7 +156,6 @@ var weights = [event.NumKinds]int{
 	event.BrokerUnregistered: 2,
 	event.BrokerRegistered:   2,
 	event.PartitionChanged:   2,
-	event.AssignmentChanged:  maxWeight,
 	event.GroupChanged:       1,
 	event.MemberRemoved:      1,
 	event.CoordinatorFound:   2,
@@ -157,9 +164,7 @@ var weights = [event.NumKinds]int{
 	event.PartitionAssigned:  2,
 	event.PartitionRevoked:   2,
 	event.PartitionLost:      1,
-	event.TopicCreated:       maxWeight,
-	event.TopicDeletionAsked: 2,
-	event.TopicDeleted:       1,
+	event.TopicDeletionAsked: 1,
 }
 
 const maxWeight = 3

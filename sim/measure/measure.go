@@ -34,6 +34,7 @@ type Collector struct {
 	groups  groups
 
 	timeline []event.Event
+	newest   topicAt // the last topic that was created
 	probes   []outcome.Count
 	faults   []outcome.Fault
 }
@@ -43,6 +44,12 @@ type nodeState struct {
 	id         kafka.NodeID
 	up         bool
 	registered bool // in ZooKeeper, since its last boot
+}
+
+// topicAt is a topic at a time.
+type topicAt struct {
+	topic string
+	at    kafka.Nanos
 }
 
 // maxTimeline bounds the timeline; a run with more facts says so in its last entry.
@@ -73,6 +80,9 @@ func (c *Collector) Observe(e *event.Event) {
 		c.parts.offsets(e)
 	case event.AssignmentChanged:
 		c.parts.assigned(e)
+		if c.newest != (topicAt{e.TP.Topic, e.Time}) { // else it is part of the creation
+			c.keep(e)
+		}
 	case event.TopicDeletionAsked:
 		c.parts.doomed(e.TP.Topic, e.Time)
 		c.groups.doomed(e.TP.Topic, e.Time)
@@ -81,6 +91,7 @@ func (c *Collector) Observe(e *event.Event) {
 	case event.TopicDeleted:
 		c.keep(e)
 	case event.TopicCreated:
+		c.newest = topicAt{e.TP.Topic, e.Time}
 		if c.closed < 0 {
 			c.parts.created(e.TP.Topic, e.Time)
 			c.groups.created(e.TP.Topic, e.Time)
