@@ -30,7 +30,7 @@ func throughputChart(r *outcome.Result) Chart {
 	}
 	p.Add(bandLabels{b})
 	if clipped {
-		p.Add(peaks{acked}, peaks{failed})
+		p.Add(peaks{[][]point{acked, failed}})
 		c.notes = append([]string{"the axis is cut: what is higher stands at the top with its number"}, c.notes...)
 	}
 	return c
@@ -46,56 +46,108 @@ const (
 
 // rateCeiling is the end of the axis of rates, and whether some are above it.
 func rateCeiling(lines ...[]point) (ceiling float64, clipped bool) {
-	top, usual := 0.0, 0.0
+	var some []float64 // of all lines: the few buckets of a short one are no rule of their own
 	for _, line := range lines {
-		var some []float64
 		for i := 0; i < len(line); i += 2 { // each bucket has two points
 			if line[i].y > 0 {
 				some = append(some, line[i].y)
 			}
 		}
-		if len(some) == 0 {
-			continue
-		}
-		slices.Sort(some)
-		top = max(top, some[len(some)-1])
-		usual = max(usual, some[len(some)-1-len(some)/fewInAll])
 	}
+	if len(some) == 0 {
+		return countCeiling(0), false
+	}
+	slices.Sort(some)
+	top, usual := some[len(some)-1], some[len(some)-1-len(some)/fewInAll]
 	if top > spike*usual {
 		return countCeiling(clipSpace * usual), true
 	}
 	return countCeiling(top), false
 }
 
-// peaks writes the height of what is above the axis at its top.
-type peaks struct{ line []point }
+// peaks writes the heights of what is above the axis at its top.
+type peaks struct{ lines [][]point }
 
 // Plot implements plot.Plotter.
 func (l peaks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	style := top(textStyle(noteSize, ink))
-	end := c.Min.X
-	for i := 0; i+1 < len(l.line); i += 2 {
-		most := l.line[i]
-		for ; i+3 < len(l.line) && l.line[i].y > p.Y.Max && l.line[i+2].y > p.Y.Max; i += 2 { // one number for neighbours
-			if l.line[i+2].y > most.y {
-				most = l.line[i+2]
+	at := func(q point) vg.Length { return x(clamp(q.x, p.X)) }
+	for _, m := range peakLabels(highestOf(l.lines, p.Y.Max), at, style.Width, c.Min.X, c.Max.X) {
+		for i, text := range m.text {
+			c.FillText(style, vg.Point{X: m.x, Y: c.Max.Y - 2 - vg.Length(i)*noteSize*lineGap}, text)
+		}
+	}
+}
+
+// highestOf are the peaks of all lines above a ceiling, in order of time: of neighbouring
+// buckets the highest.
+func highestOf(lines [][]point, ceiling float64) (out []point) {
+	for _, line := range lines {
+		open := false
+		for i := 0; i < len(line); i += 2 { // each bucket has two points
+			switch last := len(out) - 1; {
+			case line[i].y <= ceiling:
+				open = false
+			case !open:
+				out, open = append(out, line[i]), true
+			case line[i].y > out[last].y:
+				out[last] = line[i]
 			}
 		}
-		if most.y <= p.Y.Max {
-			continue
-		}
-		label := "↑ " + countLabel(most.y)
-		at := x(clamp(most.x, p.X)) + 3
-		if at+style.Width(label) > c.Max.X {
-			at -= style.Width(label) + 6
-		}
-		if at < end {
-			continue // it would cover the one before
-		}
-		c.FillText(style, vg.Point{X: at, Y: c.Max.Y - 2}, label)
-		end = at + style.Width(label) + 4
 	}
+	slices.SortStableFunc(out, func(a, b point) int { return compareFloat(a.x, b.x) })
+	return out
+}
+
+// mostPeaks is how many numbers a label lists, one below the other.
+const mostPeaks = 3
+
+// peakLabel is a label of one or more peaks, from x to end.
+type peakLabel struct {
+	x, end vg.Length
+	text   []string
+	peaks  []point
+}
+
+// peakLabels places a label to the right of each peak, at the right edge, to, to its left. Peaks
+// whose labels would touch, or that a label would cover, share one; where nothing else is left,
+// it stands on them.
+func peakLabels(all []point, x func(point) vg.Length, width func(string) vg.Length, from, to vg.Length) (out []peakLabel) {
+	const gap = 5
+	place := func(peaks []point) peakLabel {
+		text, wide := peakText(peaks), vg.Length(0)
+		for _, t := range text {
+			wide = max(wide, width(t))
+		}
+		at := x(peaks[len(peaks)-1]) + gap
+		if at+wide > to {
+			at = x(peaks[0]) - gap - wide
+		}
+		if at < from {
+			at = max(to-wide, from)
+		}
+		return peakLabel{at, at + wide, text, peaks}
+	}
+	for i := range all {
+		l := place(all[i : i+1])
+		for n := len(out); n > 0 && min(l.x, x(l.peaks[0])) < out[n-1].end+gap; n = len(out) {
+			l = place(append(slices.Clone(out[n-1].peaks), l.peaks...))
+			out = out[:n-1]
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func peakText(peaks []point) (lines []string) {
+	if len(peaks) > mostPeaks {
+		return []string{"↑ up to " + countLabel(highest(peaks))}
+	}
+	for _, q := range peaks {
+		lines = append(lines, "↑ "+countLabel(q.y))
+	}
+	return lines
 }
 
 // rates draws buckets as stairs, in records a second.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+	"pgregory.net/rapid"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
@@ -47,6 +50,9 @@ func TestOneBurstDoesNotFlattenTheThroughputChart(t *testing.T) {
 	c := throughputChart(r)
 	if err := c.WriteSVG(&b); err != nil || !strings.Contains(b.String(), "9,000") || !strings.Contains(b.String(), "the axis is cut") {
 		t.Errorf("the chart does not tell the burst: %v", err)
+	}
+	if top, clipped := rateCeiling(rates(flat[:40], s), rates([]int64{0, 5000}, s)); !clipped || top > 300 {
+		t.Errorf("one burst of failures: axis to %g, clipped %v", top, clipped)
 	}
 	if top, clipped := rateCeiling(nil, nil); clipped || top != 1 {
 		t.Error("nothing", top, clipped)
@@ -127,4 +133,28 @@ func TestDeletedRecordsAreTold(t *testing.T) {
 	if !strings.Contains(b.String(), "retention or DeleteRecords has taken 11,000 that were acknowledged") {
 		t.Error(b.String())
 	}
+}
+
+// No peak above the axis is without its number: those that stand close together share a label,
+// and no two labels touch.
+func TestEachPeakHasItsNumber(t *testing.T) {
+	at := func(q point) vg.Length { return vg.Length(10 * q.x) }
+	width := func(text string) vg.Length { return vg.Length(5 * len([]rune(text))) }
+	rapid.Check(t, func(t *rapid.T) {
+		acked, failed := rapid.SliceOfN(rapid.Int64Range(0, 30), 60, 60).Draw(t, "acked"), rapid.SliceOfN(rapid.Int64Range(0, 22), 60, 60).Draw(t, "failed")
+		peaks := highestOf([][]point{rates(acked, s), rates(failed, s)}, 19)
+		told, end := 0, vg.Length(0)
+		for _, l := range peakLabels(peaks, at, width, 0, 600) {
+			if l.x < end || l.end > 600 {
+				t.Fatalf("label %q from %g to %g, the one before ends at %g", l.text, l.x, l.end, end)
+			}
+			told, end = told+len(l.peaks), l.end
+			if !strings.Contains(strings.Join(l.text, " ")+" ", " "+countLabel(highest(l.peaks))+" ") {
+				t.Fatalf("%q lacks %s", l.text, countLabel(highest(l.peaks)))
+			}
+		}
+		if told != len(peaks) {
+			t.Fatalf("%d of %d peaks have a label", told, len(peaks))
+		}
+	})
 }
