@@ -138,7 +138,7 @@ func (part *fetchPart) refuse(code kafka.ErrorCode) {
 }
 
 func (b *Broker) topicName(id kafka.TopicID) (string, bool) {
-	if t := b.cache.byID[id]; t != nil {
+	if t := b.cache.withID(id); t != nil {
 		return t.name, true
 	}
 	return "", false

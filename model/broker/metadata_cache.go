@@ -20,6 +20,7 @@ type metadataCache struct {
 	topics     []*topicMetadata
 	byName     map[string]*topicMetadata
 	byID       map[kafka.TopicID]*topicMetadata
+	lastByID   *topicMetadata // what withID found last; nil if it is gone
 }
 
 type liveBroker struct {
@@ -168,6 +169,15 @@ func (c *metadataCache) remove(t *topicMetadata, partition int32) {
 	c.topics = slices.Delete(c.topics, i, i+1)
 	delete(c.byName, t.name)
 	delete(c.byID, t.id)
+	c.lastByID = nil
+}
+
+// withID is the topic with an id, nil if none is known.
+func (c *metadataCache) withID(id kafka.TopicID) *topicMetadata {
+	if c.lastByID == nil || c.lastByID.id != id {
+		c.lastByID = c.byID[id]
+	}
+	return c.lastByID
 }
 
 // missing is the answer for a partition that is not hosted (L-13 row 3).

@@ -246,8 +246,18 @@ type produceAnswer struct {
 	parts  [1]kmsg.ProduceResponseTopicPartition
 }
 
+// newAnswer is a zero answer. They are made several at a time, which costs less.
+func (p *purgatory) newAnswer() *produceAnswer {
+	if len(p.answers) == 0 {
+		p.answers = make([]produceAnswer, 16)
+	}
+	a := &p.answers[0]
+	p.answers = p.answers[1:]
+	return a
+}
+
 func (b *Broker) produceResponse(op *produceOp) *kmsg.ProduceResponse {
-	a := &produceAnswer{}
+	a := b.waiting.newAnswer()
 	resp, req := &a.resp, op.req
 	resp.Version = req.Version
 	resp.Topics = a.topics[:0]

@@ -12,7 +12,8 @@ import (
 // at one of them or by its timer, and leaves all lists then.
 type purgatory struct {
 	produces       []*produceOp // free ones
-	fetches        []*fetchOp   // by connection; nil for one that never fetched or is gone
+	answers        []produceAnswer
+	fetches        []*fetchOp // by connection; nil for one that never fetched or is gone
 	parkedProduces int
 	parkedFetches  int
 	produceLimits  deadlines

@@ -35,11 +35,8 @@ func log2(x uint64) uint64 {
 		hi, lo := bits.Mul64(mantissa, mantissa) // in [1, 4), units of 2^-126
 		bit := hi >> 63
 		result = result<<1 | bit
-		if bit == 1 {
-			mantissa = hi
-		} else {
-			mantissa = hi<<1 | lo>>63
-		}
+		small := bit - 1 // all ones if the bit is 0: no branch, which would be guessed wrong half the time
+		mantissa = hi<<(small&1) | lo>>63&small
 	}
 	return result
 }

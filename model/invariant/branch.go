@@ -170,6 +170,9 @@ func (b *branch) find(o kafka.Offset) (e entry, i int, how lookup) {
 		return entry{}, n * chunkSize, unknown
 	}
 	lo, hi := 0, len(c.entries)
+	if c.entries[hi-1].base <= o { // most of what is looked for is at the end
+		lo = hi - 1
+	}
 	for lo+1 < hi {
 		if mid := (lo + hi) / 2; c.entries[mid].base <= o {
 			lo = mid

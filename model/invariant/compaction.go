@@ -1,7 +1,5 @@
 package invariant
 
-import "github.com/simkafka/simkafka/model/event"
-
 // compactedText is why contents are not judged where a cleaner was at work on a topic
 // that was not to be compacted when the run began: the keys of its records are not known.
 const compactedText = "the log was compacted, although its topic did not begin with compact in cleanup.policy: the keys of older records are not " +
@@ -20,9 +18,9 @@ func comparesContents(name string) bool {
 
 // compacted notes that a broker has begun to compact a partition: the promises about
 // its records are suspended at once, whether or not one will seem broken.
-func (s *Suite) compacted(e *event.Event) {
+func (s *Suite) compacted() {
 	p := s.g.ch.p
-	if e.Kind != event.CleaningBegan || p.compacted {
+	if p.compacted {
 		return
 	}
 	p.compacted = true

@@ -157,6 +157,9 @@ func (l *ledger) endangered(end kafka.Offset) {
 
 func (l *ledger) add(a ack) {
 	if len(l.ring) < keptAcks {
+		if l.ring == nil {
+			l.ring = make([]ack, 0, keptAcks/16)
+		}
 		l.ring = append(l.ring, a)
 		return
 	}

@@ -117,7 +117,9 @@ func (s *Suite) Observe(e *event.Event) {
 		s.loss.deleted(s, e.TP.Topic)
 	}
 	s.g.observe(e)
-	s.compacted(e)
+	if e.Kind == event.CleaningBegan {
+		s.compacted()
+	}
 	for _, c := range s.byKind[e.Kind] {
 		c.observe(e)
 	}

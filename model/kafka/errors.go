@@ -181,4 +181,4 @@ func (c ErrorCode) Retriable() bool { return errorTable[c].retriable }
 
 // RefreshesMetadata reports whether clients refresh metadata on it
 // (InvalidMetadataException).
-func (c ErrorCode) RefreshesMetadata() bool { return errorTable[c].refresh }
+func (c ErrorCode) RefreshesMetadata() bool { return c != None && errorTable[c].refresh }

@@ -63,6 +63,9 @@ func (t entryTable) floorOffset(target int64) int {
 		return -1
 	}
 	lo, hi := 0, n-1
+	if t.relativeOffset(hi) <= target { // most readers are at the end
+		return hi
+	}
 	if firstHot := max(0, n-1-warmBytes/offsetEntrySize); t.relativeOffset(firstHot) < target {
 		lo = firstHot
 	} else if hi = firstHot; t.relativeOffset(0) > target {

@@ -34,7 +34,10 @@ type request struct {
 	deadline    kafka.Nanos
 }
 
-func (n *conn) room(limit int) bool { return limit == 0 || len(n.inFlight) < limit }
+// ready: it is up, and has fewer requests in flight than the limit; 0 is none.
+func (n *conn) ready(limit int) bool {
+	return n.state == connected && (limit == 0 || len(n.inFlight) < limit)
+}
 
 // closedFailure: what waited for a connection that never opened was never sent.
 func (n *conn) closedFailure() Failure {
@@ -47,7 +50,9 @@ func (n *conn) closedFailure() Failure {
 func (n *conn) pop() request {
 	r := n.inFlight[0]
 	last := len(n.inFlight) - 1
-	copy(n.inFlight, n.inFlight[1:])
+	if last > 0 {
+		copy(n.inFlight, n.inFlight[1:])
+	}
 	n.inFlight[last] = request{}
 	n.inFlight = n.inFlight[:last]
 	return r

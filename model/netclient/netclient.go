@@ -78,34 +78,39 @@ func New(cfg Config) *Client {
 // fewer than MaxInFlight requests unanswered. It starts connecting when there is
 // no connection and the reconnect backoff is over.
 func (c *Client) Ready(in *step.Input, out *step.Effects, to step.Addr) bool {
-	return c.Connect(in, out, to) && c.CanSend(to)
+	n, ok := c.connect(in, out, to)
+	return ok && n.ready(c.cfg.MaxInFlight)
 }
 
 // CanSend is Ready without starting anything.
 func (c *Client) CanSend(to step.Addr) bool {
 	n := c.find(to)
-	return n != nil && n.state == connected && n.room(c.cfg.MaxInFlight)
+	return n != nil && n.ready(c.cfg.MaxInFlight)
 }
 
 // Connect starts connecting when there is no connection and the reconnect backoff
 // is over. True when a connection exists or is being made: Send is allowed.
 func (c *Client) Connect(in *step.Input, out *step.Effects, to step.Addr) bool {
-	n := c.find(to)
-	if n == nil {
+	_, ok := c.connect(in, out, to)
+	return ok
+}
+
+func (c *Client) connect(in *step.Input, out *step.Effects, to step.Addr) (n *conn, ok bool) {
+	if n = c.find(to); n == nil {
 		n = &conn{addr: to}
 		c.conns = append(c.conns, n)
 	}
 	if n.state != disconnected {
-		return true
+		return n, true
 	}
 	if in.Now < n.backoffUntil {
-		return false
+		return n, false
 	}
 	n.id = out.Connect(c.cfg.Lane, to)
 	n.state = connecting
 	n.setupDeadline = deadline(in.Now, c.cfg.SetupTimeout)
 	c.alarm.Set(out, n.setupDeadline)
-	return true
+	return n, true
 }
 
 // Send sends a request that will be answered; it needs Connect or Ready to have

@@ -162,7 +162,11 @@ func (bd *Builder) BuildInPlace() (Batch, error) {
 	}
 	bd.writeHeader()
 	if bd.opts.Codec == None {
-		return Batch(bd.buf[:len(bd.buf):len(bd.buf)]).finish(), nil
+		b := Batch(bd.buf[:len(bd.buf):len(bd.buf)]).finish()
+		if bd.scratch != nil {
+			bd.scratch.Checked.remember(b)
+		}
+		return b, nil
 	}
 	if bd.scratch == nil {
 		bd.scratch = new(Scratch)

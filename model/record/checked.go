@@ -1,6 +1,6 @@
 package record
 
-// Checked remembers the batches last put into a log whose checksum was found right.
+// Checked remembers the batches last built, or put into a log, whose checksum is right.
 // The same bytes, not equal ones, are not summed up again: whoever reads them out of
 // the log, or out of another one that took them as they are, gets the answer for
 // free. That saves a simulation, whose actors share memory that nobody changes, what
@@ -31,7 +31,8 @@ func (c *Checked) Check(b Batch) error {
 	return b.Check()
 }
 
-// remember takes in a batch that is right and whose memory nobody changes.
+// remember takes in a batch that is right and whose memory nobody changes, but a builder
+// that makes it another batch which is right.
 func (c *Checked) remember(b Batch) {
 	if c != nil {
 		*c.at(b) = place{&b[0], len(b)}

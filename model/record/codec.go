@@ -77,6 +77,8 @@ func (e *DecompressError) Unwrap() error { return e.Err }
 type Scratch struct {
 	// Checked may be shared with other threads' scratch no more than the rest.
 	Checked *Checked
+	// Rooms are where logs put what they validate. nil: each makes its own.
+	Rooms *Rooms
 
 	packed []byte // the last compressed record area
 	plain  []byte // the last decompressed record area

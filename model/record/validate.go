@@ -58,11 +58,19 @@ func (l *Limits) copied(b Batch) Batch {
 	}
 	r := l.room
 	if size := cap(r.used); size-len(r.used) < len(b) {
-		r.used = make([]byte, 0, max(min(2*size, roomMax), 4*len(b), roomMin))
+		r.used = l.newRoom(max(min(2*size, roomMax), 4*len(b), roomMin))
 	}
 	n := len(r.used)
 	r.used = append(r.used, b...)
 	return Batch(r.used[n:])
+}
+
+// newRoom has room for size bytes, at most roomMax.
+func (l *Limits) newRoom(size int) []byte {
+	if size == roomMax && l.Scratch != nil {
+		return l.Scratch.Rooms.take()
+	}
+	return make([]byte, 0, size)
 }
 
 // DefaultLimits are the defaults of storage 0.1 (AfterMaxMs before Kafka 4.0).
@@ -182,6 +190,14 @@ func nextInRequest(buf Batch) (int, Verdict) {
 }
 
 // validateBatch is rules 1 to 7, in their order.
+// check is Batch.Check.
+func (l *Limits) check(b Batch) error {
+	if l.Scratch == nil {
+		return b.Check()
+	}
+	return l.Scratch.Checked.Check(b)
+}
+
 func validateBatch(b Batch, l *Limits) Verdict {
 	if !l.Coordinator && b.BaseOffset() != 0 {
 		return refuse(kafka.InvalidRecord, "the base offset of a produced batch must be 0")
@@ -192,7 +208,7 @@ func validateBatch(b Batch, l *Limits) Verdict {
 	if len(b) > l.MaxMessageBytes {
 		return refuse(kafka.MessageTooLarge, "the batch is larger than max.message.bytes")
 	}
-	if err := b.Check(); err != nil {
+	if err := l.check(b); err != nil {
 		return refuse(kafka.CorruptMessage, err.Error())
 	}
 	if b.Codec() > Zstd {

@@ -60,8 +60,9 @@ func (r TimerRef) IsSet() bool { return r.slot != 0 }
 type Effects struct {
 	// Service is the CPU time charged by the step, beside the time of its vfs calls.
 	Service kafka.Nanos
-	Ops     []Op
-	Notes   []event.Event
+	// Invariant: the spare room behind Ops is zero.
+	Ops   []Op
+	Notes []event.Event
 	// Exiting is set by Exit; ExitReason is what it said.
 	Exiting    bool
 	ExitReason string
@@ -199,10 +200,8 @@ func (e *Effects) op(kind OpKind) *Op {
 	n := len(e.Ops)
 	if n == cap(e.Ops) {
 		e.Ops = append(e.Ops, Op{})
-	} else {
-		e.Ops = e.Ops[:n+1]
-		e.Ops[n] = Op{}
 	}
+	e.Ops = e.Ops[:n+1]
 	o := &e.Ops[n]
 	o.Kind = kind
 	return o

@@ -11,6 +11,7 @@ import (
 // is room, not content. The zero value is ready.
 type Warm struct {
 	codecs record.Scratch
+	rooms  record.Rooms
 	files  simdisk.Names
 }
 
@@ -21,5 +22,7 @@ func (c *Cluster) warm() {
 		w = new(Warm)
 	}
 	w.codecs.Checked = new(record.Checked) // of the batches of this run
+	w.rooms.Reuse()
+	w.codecs.Rooms = &w.rooms
 	c.scratch, c.files = &w.codecs, &w.files
 }

@@ -150,8 +150,8 @@ func (k *Kernel) sends(a *actor, w *worker) bool {
 		if a.state != Running || a.incarnation != incarnation {
 			return false
 		}
+		*op = step.Op{}
 	}
-	clear(w.ops)
 	w.ops = w.ops[:0]
 	return true
 }

@@ -354,9 +354,13 @@ func (q *queue[T]) push(item T, due kafka.Nanos) {
 	q.items = append(q.items, queued[T]{item, due})
 }
 
+func (q *queue[T]) isDue(now kafka.Nanos) bool {
+	return q.head < len(q.items) && q.items[q.head].due <= now
+}
+
 // pop takes the first item if it is due.
 func (q *queue[T]) pop(now kafka.Nanos) (item T, ok bool) {
-	if q.head == len(q.items) || q.items[q.head].due > now {
+	if !q.isDue(now) {
 		return item, false
 	}
 	item = q.items[q.head].item

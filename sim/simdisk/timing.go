@@ -43,7 +43,9 @@ func rate(n int64, perKiB kafka.Nanos) kafka.Nanos {
 func (d *Disk) BeginStep(now, crashAt kafka.Nanos) {
 	d.now, d.elapsed, d.crashAt = now, 0, crashAt
 	d.inStep = true
-	d.age()
+	if d.agingFiles.isDue(now) || d.agingDirs.isDue(now) {
+		d.age()
+	}
 }
 
 // EndStep ends the step and returns the time that its calls took.
