@@ -137,11 +137,11 @@ func (com *committed) late(part *clientPart, e *event.Event) bool {
 }
 
 // lateAs: a request like the published one was sent before the newer number, and its
-// connection was lost. Several may be open for one offset, and which one was carried out is
-// not known.
+// connection was lost before that. Several may be open for one offset, and which one was
+// carried out is not known.
 func (x *clientPart) lateAs(e *event.Event, newer int64) bool {
 	return slices.ContainsFunc(x.sent, func(s sentCommit) bool {
-		return s.offset == e.Offset && s.member == e.Member && s.generation == e.Generation && s.number < newer && x.client.lostAt > s.at
+		return s.offset == e.Offset && s.member == e.Member && s.generation == e.Generation && s.number <= s.lost && s.lost < newer
 	})
 }
 

@@ -80,6 +80,7 @@ type clientPart struct {
 	revoking         bool         // committed for a rebalance, since it was assigned
 	sent             []sentCommit // without an answer of which the outcome is known; oldest first
 	forgotten        bool         // some of them
+	newest           int64        // the number of the last one
 }
 
 // jump is the last move of a position back.
@@ -95,8 +96,10 @@ type sentCommit struct {
 	number     int64
 	member     string
 	generation int32
-	at         kafka.Nanos
 	owned      bool
+	// lost is the number of the newest request when this one's connection was given up, -1
+	// as long as it is not.
+	lost int64
 }
 
 // keptCommits bounds the open commits that are remembered of a client and partition, keptIDs
@@ -167,6 +170,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 	case event.CoordinatorLost:
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		c.joinLost = c.joinLost || c.state == event.MemberPreparing
+		c.losesCommits()
 	case event.MemberChanged:
 		if c.joining() {
 			c.joinEnded = e.Time
@@ -206,10 +210,22 @@ func (g *ghost) clientChanged(e *event.Event) {
 		if len(x.sent) >= keptCommits {
 			x.sent, x.forgotten = slices.Delete(x.sent, 0, 1), true
 		}
-		x.sent = append(x.sent, sentCommit{e.Offset, e.First, e.Member, e.Generation, e.Time, x.owned})
+		x.sent = append(x.sent, sentCommit{e.Offset, e.First, e.Member, e.Generation, x.owned, -1})
+		x.newest = e.First
 	case event.CommitAnswered:
 		if !e.Flag {
 			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First && s.member == e.Member }) // each process counts anew
+		}
+	}
+}
+
+// losesCommits: the connection of those without an answer is given up.
+func (c *groupClient) losesCommits() {
+	for _, x := range c.parts {
+		for i := range x.sent {
+			if s := &x.sent[i]; s.lost < 0 {
+				s.lost = x.newest
+			}
 		}
 	}
 }
@@ -247,6 +263,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 		x.position, x.before = kafka.NoOffset, kafka.NoOffset
 		x.given = -1 // a static member that comes back may be given it in the same generation
 	}
+	c.losesCommits()
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
