@@ -20,9 +20,11 @@ func (h *history) chain(max int, causes []Cause) (links []Link, hidden int) {
 	keep := g.reach(append(h.ends(), struck...))
 	rank := make([]int, len(h.facts))
 	quiet, last := h.quiet(), h.lasts()
-	settled := h.settled(quiet)
+	settled, came := h.settled(quiet), h.cameFrom()
 	for i := range h.facts {
 		switch f := &h.facts[i]; {
+		case came[i] && keep[i]:
+			rank[i] = rankRecord
 		case !keep[i], f.Kind == event.FaultStarted && !slices.Contains(struck, i):
 		case i < quiet && !h.ofRecord(f) && !atStart[f.Kind] && i != settled && (i < settled || !h.ofPartition(f)):
 		case f.Kind == event.ControlExecuted && h.target.TP.Topic != "":
@@ -69,6 +71,27 @@ func (h *history) settled(quiet int) int {
 		}
 	}
 	return -1
+}
+
+// cameFrom are, of the clients to which something was delivered at the moment of the violation,
+// the deliveries before: they say where each of them stood.
+func (h *history) cameFrom() map[int]bool {
+	before, now := make(map[seat]int), make(map[int]bool)
+	if h.group != "" { // whose story has the commits instead
+		return now
+	}
+	for i := range h.facts {
+		f := &h.facts[i]
+		at := seat{f.Actor, f.TP}
+		if f.Kind != event.RecordDelivered {
+			continue
+		}
+		if j, ok := before[at]; ok && f.Time == h.target.At && h.facts[j].Time < f.Time {
+			now[j] = true
+		}
+		before[at] = i
+	}
+	return now
 }
 
 type key struct {

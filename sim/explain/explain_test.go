@@ -136,3 +136,42 @@ func TestPickKeepsTheTurns(t *testing.T) {
 		t.Errorf("%v, %d hidden", got, hidden)
 	}
 }
+
+// What a consumer gets follows from what the broker that serves it went through, down to its
+// election, and from where the consumer stood (KAFKA-7747).
+func TestADeliveryFollowsFromTheBrokerAndThePosition(t *testing.T) {
+	s, err := Explain(bug(t, quirk.PositionUnchecked), 1, Options{NoCauses: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(s.Chain, func(l Link) bool {
+		return l.Event.Kind == event.RecordDelivered && l.Event.Node == 2 && l.Event.Base <= s.Offset && s.Offset <= l.Event.Last
+	})
+	if at < 0 {
+		t.Fatal("the chain lacks the wrong delivery")
+	}
+	came := make(map[int]bool)
+	for from := []int{at}; len(from) > 0; from = from[1:] {
+		for _, j := range s.Chain[from[0]].After {
+			if !came[j] {
+				came[j] = true
+				from = append(from, j)
+			}
+		}
+	}
+	for what, is := range map[string]func(e *event.Event) bool{
+		"the unclean election":  func(e *event.Event) bool { return e.Kind == event.LeaderElected && e.Leader == 2 && e.Flag },
+		"the end of the leader": func(e *event.Event) bool { return e.Kind == event.NodeCrashed && e.Actor == "broker-1" },
+		"where the consumer stood": func(e *event.Event) bool {
+			return e.Kind == event.RecordDelivered && e.Node == 1 && e.Last == s.Offset-1
+		},
+	} {
+		found := false
+		for j := range came {
+			found = found || is(&s.Chain[j].Event)
+		}
+		if !found {
+			t.Errorf("the delivery does not follow from %s", what)
+		}
+	}
+}

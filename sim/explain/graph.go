@@ -23,10 +23,12 @@ type builder struct {
 	told    map[uint64]string // see history
 	last    map[uint64]int    // fact by step
 	replica map[seat]int      // last fact of a broker's replica
-	process map[string]int    // last boot or end of an actor
-	kinds   map[kindOf]int
-	groups  groupLinks
-	faults  []struct{ fact, index int } // that are active
+	// delivered is the last delivery to a client.
+	delivered map[seat]int
+	process   map[string]int // last boot or end of an actor
+	kinds     map[kindOf]int
+	groups    groupLinks
+	faults    []struct{ fact, index int } // that are active
 }
 
 // kindOf is a kind of fact, of a partition where each has its own.
@@ -41,7 +43,7 @@ var ofPartitions = [event.NumKinds]bool{event.PartitionChanged: true, event.Lead
 // link builds the graph of facts.
 func link(facts []fact, parents []uint64, told map[uint64]string) *graph {
 	b := &builder{graph: &graph{facts: facts, after: make([][]int, len(facts))}, parents: parents, told: told,
-		last: make(map[uint64]int), replica: make(map[seat]int), process: make(map[string]int), kinds: make(map[kindOf]int), groups: newGroupLinks()}
+		last: make(map[uint64]int), replica: make(map[seat]int), delivered: make(map[seat]int), process: make(map[string]int), kinds: make(map[kindOf]int), groups: newGroupLinks()}
 	for i := range facts {
 		b.add(i)
 	}
@@ -151,6 +153,11 @@ func (b *builder) state(i int) {
 	case event.PartitionChanged:
 		kind(event.LeaderElected)
 		kind(event.IsrProposed)
+	case event.RecordDelivered: // it is what the broker had, and where the client was
+		j, ok := b.replica[seat{kafka.BrokerHost(f.Node), f.TP}]
+		from(j, ok)
+		j, ok = b.delivered[seat{f.Actor, f.TP}]
+		from(j, ok)
 	}
 	if f.Node > 0 && f.TP.Topic != "" && f.Kind != event.PartitionChanged && f.Kind != event.ReplicaLoaded && f.Kind != event.OffsetsMissing {
 		replica()
@@ -234,6 +241,8 @@ func (b *builder) remember(i int) {
 		}
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed, event.DirectoryOffline:
 		b.process[f.Actor] = i
+	case event.RecordDelivered:
+		b.delivered[seat{f.Actor, f.TP}] = i
 	}
 	if f.TP.Topic != "" && f.Node > 0 && f.Group == "" && f.Kind != event.PartitionChanged && f.Kind != event.RecordDelivered {
 		b.replica[seat{f.Actor, f.TP}] = i
