@@ -116,9 +116,24 @@ func (m mode) streams() string {
 	return strings.TrimSuffix(strings.TrimSuffix(m.name, "-lineage"), "-uniform")
 }
 
+func (m mode) chooser(seed uint64) Chooser {
+	return keyed{step.NewDraws(seed).Sub("generate").Sub(m.streams())}
+}
+
+// Guided reports whether the faults of a seed's world follow a plan. It is false if there
+// is no such generator.
+func Guided(name string, seed uint64) bool {
+	for i := range modes {
+		if modes[i].name == name {
+			return newWorld(modes[i].chooser(seed), modes[i].mode).guided
+		}
+	}
+	return false
+}
+
 func generator(m mode, summary string) Generator {
 	return Generator{Name: m.name, Summary: summary, Draw: func(seed uint64) (*Spec, error) {
-		w := drawWorld(keyed{step.NewDraws(seed).Sub("generate").Sub(m.streams())}, m)
+		w := drawWorld(m.chooser(seed), m)
 		w.spec.Name = fmt.Sprintf("%s-%d", m.name, seed)
 		return reload(w.spec)
 	}}
@@ -193,11 +208,17 @@ func (w *world) millis(name string, lo, hi kafka.Nanos) kafka.Nanos {
 	return kafka.Millisecond * kafka.Nanos(w.int(name, int64(lo/kafka.Millisecond), int64(hi/kafka.Millisecond)))
 }
 
-// drawWorld draws everything: first what there is, then what happens to it.
-func drawWorld(c Chooser, m mode) *world {
+// newWorld draws what all else depends on.
+func newWorld(c Chooser, m mode) *world {
 	w := &world{c: c, m: m, spec: &Spec{}}
 	w.odds = []int64{20, 5, 50}[w.int("odds", 0, 2)]
 	w.guided = m.guide == alongLineage || m.guide == mixed && w.odd("guided", 50)
+	return w
+}
+
+// drawWorld draws everything: first what there is, then what happens to it.
+func drawWorld(c Chooser, m mode) *world {
+	w := newWorld(c, m)
 	w.topology()
 	w.settings()
 	w.workload()

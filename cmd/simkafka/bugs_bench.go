@@ -203,9 +203,17 @@ func ofSeed(gens []scenarios.Generator, seed uint64) scenarios.Generator {
 	return gens[seed%uint64(len(gens))]
 }
 
+// benchDraws gives the seeds of a start.
+func benchDraws(bug string, start uint64) step.Draws {
+	return step.NewDraws(start).Sub("bench").Sub(bug)
+}
+
+// benchSeed is that of world k.
+func benchSeed(d step.Draws, k int) uint64 { return d.At(uint64(k)) >> 16 }
+
 // one draws worlds until the bug is found.
 func (b *bench) one(bug quirk.Bug, start uint64) (find, error) {
-	draws := step.NewDraws(start).Sub("bench").Sub(bug.Key)
+	draws := benchDraws(bug.Key, start)
 	began := cpuTime()
 	f := find{Bug: bug.Key, Start: int(start)}
 	for k := range b.maxSeeds {
@@ -213,7 +221,7 @@ func (b *bench) one(bug quirk.Bug, start uint64) (find, error) {
 			return f, nil
 		}
 		f.Worlds = k + 1
-		seed := draws.At(uint64(k)) >> 16
+		seed := benchSeed(draws, k)
 		invariant, err := b.shows(bug, seed)
 		if err != nil {
 			return find{}, err

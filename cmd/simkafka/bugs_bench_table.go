@@ -31,6 +31,7 @@ type benchRow struct {
 	SecondsP50 float64        `json:"cpu_seconds_p50"`
 	SecondsP90 float64        `json:"cpu_seconds_p90"`
 	Invariants []invariantHit `json:"first_to_fail"`
+	Drawn      guidance       `json:"drawn"`
 }
 
 // benchRank is the number of worlds at a rank; if the start there did not find the bug
@@ -56,6 +57,7 @@ type invariantHit struct {
 // summarize puts the bugs in the order of their table.
 func summarize(head benchHeader, finds []find) *benchSummary {
 	s := &benchSummary{benchHeader: head}
+	var all guidance
 	keys := quirk.Keys()
 	for _, m := range quirk.Mutations() {
 		keys = append(keys, m.Key)
@@ -73,11 +75,14 @@ func summarize(head benchHeader, finds []find) *benchSummary {
 				row := id.Row()
 				r.Beyond = row.Beyond
 			}
+			r.Drawn = head.guidanceOf(own, r.Beyond)
+			all.add(r.Drawn)
 			s.Bugs = append(s.Bugs, r)
 		}
 	}
 	if len(finds) > 0 {
 		s.All = rowOf("all", slices.Clone(finds))
+		s.All.Drawn = all
 	}
 	return s
 }

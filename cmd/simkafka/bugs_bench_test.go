@@ -155,3 +155,47 @@ func TestABugBeyondTheBudgetIsShownByWhatHoldsThere(t *testing.T) {
 		t.Errorf("within the budget %s decides", got)
 	}
 }
+
+// The worlds of a start are known by their numbers: a find's seed is that of the last, and
+// without a plan it is the world that the -uniform generator draws.
+func TestBenchKnowsTheWorldsThatFollowedAPlan(t *testing.T) {
+	head, finds, _, err := parseBench(benchData)
+	if err != nil || errBenchData != nil {
+		t.Fatal(err, errBenchData)
+	}
+	for i := range finds {
+		if f := &finds[i]; f.found() && benchSeed(benchDraws(f.Bug, uint64(f.Start)), f.Worlds-1) != f.Seed {
+			t.Fatalf("%s start %d found it in another world than its last", f.Bug, f.Start)
+		}
+	}
+	var got guidance
+	for _, r := range summarize(head, finds[:100]).Bugs {
+		got.add(r.Drawn)
+	}
+	worlds, found := 0, 0
+	for i := range finds[:100] {
+		worlds += finds[i].Worlds
+		if finds[i].found() {
+			found++
+		}
+	}
+	if got.Planned+got.Plain != worlds || got.PlannedFinds+got.PlainFinds != found || got.Planned < worlds*2/5 || got.Plain < worlds*2/5 {
+		t.Errorf("%+v of %d worlds and %d finds", got, worlds, found)
+	}
+	mixed, _ := scenarios.GeneratorByName("small")
+	uniform, _ := scenarios.GeneratorByName("small-uniform")
+	for seed := range uint64(10) {
+		a, err := mixed.Draw(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := uniform.Draw(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Name, a.Why, b.Name, b.Why = "", "", "", ""
+		if same := a.YAML() == b.YAML(); same == scenarios.Guided("small", seed) {
+			t.Errorf("seed %d: follows a plan %v, as without one %v", seed, !same, same)
+		}
+	}
+}
