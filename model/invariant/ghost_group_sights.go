@@ -59,8 +59,11 @@ func (c *groupClient) hides(p *partition) bool {
 	return i >= 0 && c.epochs[i].epoch > p.auth.epoch && p.hadEpoch(c.epochs[i].epoch)
 }
 
+const hiddenText = "knows the partition from the deleted topic of that name, in a leader epoch that the new one has not come to"
+
 // hidden says that a partition has no owner in a group since the metadata of the group's leader
-// leave it out, until an election brings it a higher epoch.
+// leave it out, or that its owner does not read it since its own do, until an election brings it
+// a higher epoch.
 func (g *ghost) hidden(line string, p *partition) string {
 	if g.groups == nil || p == nil {
 		return ""
@@ -71,7 +74,12 @@ func (g *ghost) hidden(line string, p *partition) string {
 			continue
 		}
 		if c := g.groups.byMember[l.leader]; c != nil && c.hides(p) {
-			return "the group's leader knows the partition from the deleted topic of that name, in a leader epoch that the new one has not come to"
+			return "the group's leader " + hiddenText
+		}
+	}
+	for _, c := range g.groups.clients {
+		if waits(line, c.actor) && c.hides(p) {
+			return "it " + hiddenText
 		}
 	}
 	return ""

@@ -275,12 +275,16 @@ func (g *ghost) awaitsEpoch(line string, p *partition) string {
 		return ""
 	}
 	for _, s := range p.sightings {
-		mine := strings.HasPrefix(line, "consumer "+s.actor+" is at ") || strings.HasPrefix(line, "consumer "+s.actor+" does not know the leader of ")
-		if mine && s.leader == kafka.NoNode && s.epoch > p.auth.epoch && p.hadEpoch(s.epoch) {
+		if waits(line, s.actor) && s.leader == kafka.NoNode && s.epoch > p.auth.epoch && p.hadEpoch(s.epoch) {
 			return "its committed offset is of the deleted topic of that name, in a leader epoch that the new one has not come to"
 		}
 	}
 	return ""
+}
+
+// waits: a line says that a consumer is behind, or knows no leader.
+func waits(line, actor string) bool {
+	return strings.HasPrefix(line, "consumer "+actor+" is at ") || strings.HasPrefix(line, "consumer "+actor+" does not know the leader of ")
 }
 
 // hadEpoch reports whether a deleted topic of the name came to an epoch.
