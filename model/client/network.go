@@ -41,6 +41,7 @@ type network struct {
 
 	needUpdate  bool
 	inProgress  bool
+	asked       int         // topics of interest when the last request was sent
 	refreshed   bool        // an attempt was made
 	lastRefresh kafka.Nanos // of the last attempt
 	lastSuccess kafka.Nanos
@@ -152,7 +153,7 @@ func (n *network) maybeUpdate(in *step.Input, out *step.Effects) kafka.Nanos {
 		return kafka.Forever
 	}
 	n.net.Send(in, out, addr, n.metadataRequest(), 0, n)
-	n.inProgress = true
+	n.inProgress, n.asked = true, len(n.meta.topics)
 	return kafka.Forever
 }
 
@@ -214,7 +215,7 @@ func (n *network) updated(in *step.Input, out *step.Effects, c *netclient.Comple
 	}
 	n.refreshed, n.lastRefresh, n.lastSuccess = true, in.Now, in.Now
 	n.failures = 0
-	n.needUpdate = n.meta.update(out, r)
+	n.needUpdate = n.meta.update(out, r) || n.asked < len(n.meta.topics) // new ones are due still: Metadata.requestVersion
 	n.equivalents++
 	if n.meta.learned {
 		n.equivalents = 0

@@ -32,6 +32,26 @@ func TestMetadataIsRefreshedWhenItIsOld(t *testing.T) {
 	}
 }
 
+func TestATopicThatIsNewDuringARequestIsAskedForAfterIt(t *testing.T) {
+	l, p := labProducer(t, 0)
+	l.lead("orders", 0, 1)
+	l.lead("pays", 0, 1)
+	l.mute = true
+	l.do(step.Input{Kind: step.Boot})
+	pays := p.network.meta.topic("pays")
+	l.mute = false
+	l.answerMetadata()
+	l.do(step.Input{Kind: step.Done}) // any input
+	c, r := l.take(1)
+	l.answer(c, r, logs{}.answer(r.req, kafka.None))
+	if l.asked != 1 || len(pays.partitions) != 0 {
+		t.Fatalf("asked %d times, knows %+v", l.asked, pays.partitions)
+	}
+	if l.advance(2 * kafka.Second); l.asked != 2 || len(pays.partitions) != 1 {
+		t.Errorf("asked %d times, knows %+v", l.asked, pays.partitions)
+	}
+}
+
 func TestMetadataThatTeachesNothingIsAskedForLessAndLess(t *testing.T) {
 	l, _ := labProducer(t, 0)
 	l.lead("orders", 0, -1)

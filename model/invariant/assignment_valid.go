@@ -79,7 +79,7 @@ func (l *life) wanted() (topics []string) {
 
 // complete looks for partitions of a topic that nobody got.
 func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicPartition]*member, topic string, e *event.Event) {
-	count, some := c.g.knownTo(l, topic), false
+	count, known := c.g.knownTo(l, topic), c.g.sightOf(l, topic).least > 0
 	if count < c.g.partitionsOf(topic) {
 		c.suspend(c.g.partition(kafka.TopicPartition{Topic: topic, Partition: count}), "the leader's metadata were older than partitions that were added to a topic, or brokers had not heard of all partitions yet")
 	}
@@ -88,16 +88,15 @@ func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicParti
 		tp := kafka.TopicPartition{Topic: topic, Partition: n}
 		switch {
 		case owner[tp] != nil:
-			some = true
-		case l.withheld(tp):
-			some = true
+			known = true
+		case l.withheld(tp): // as far as one can tell: a leader that does not know it gives it to nobody, too
 		default:
 			none = append(none, tp)
 		}
 	}
 	switch {
 	case len(none) == 0:
-	case !some: // the leader does not know the topic yet
+	case !known: // the leader does not know the topic yet
 		c.suspend(c.g.partition(none[0]), "the leader's metadata were older than a topic that its members subscribe to")
 	default:
 		c.violateGroup(x, none[0], "generation %d assigns %s to nobody", e.Generation, listed(none))
