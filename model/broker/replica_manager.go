@@ -57,7 +57,9 @@ func (b *Broker) lookAtParked(in *step.Input, out *step.Effects) error {
 			}
 		}
 	}
-	clear(b.moved)
+	if len(b.moved) > 1 { // the next one takes the place of the first
+		clear(b.moved[1:])
+	}
 	b.moved = b.moved[:0]
 	b.checkDeletions(out)
 	return nil

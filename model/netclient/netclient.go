@@ -208,7 +208,9 @@ func ofConnection(k step.Kind) bool {
 }
 
 func (c *Client) clear() {
-	clear(c.done)
+	if len(c.done) > 1 { // the next one takes the place of the first
+		clear(c.done[1:])
+	}
 	c.done, c.lost = c.done[:0], c.lost[:0]
 }
 

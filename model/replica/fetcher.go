@@ -302,7 +302,9 @@ func (f *Fetcher) showAll(in *step.Input, out *step.Effects) error {
 			return err
 		}
 	}
-	clear(f.visible)
+	if len(f.visible) > 1 { // the next one takes the place of the first
+		clear(f.visible[1:])
+	}
 	f.visible = f.visible[:0]
 	return nil
 }

@@ -84,8 +84,8 @@ func (f *Fetcher) buildFetch(in *step.Input, count int) *kmsg.FetchRequest {
 // storage.
 func (f *Fetcher) addFetches(req *kmsg.FetchRequest, now kafka.Nanos, all []kmsg.FetchRequestTopicPartition) {
 	f.asked = f.asked[:0]
-	if n := f.topics(); cap(req.Topics) < n {
-		req.Topics = make([]kmsg.FetchRequestTopic, 0, n)
+	if req.Topics == nil {
+		req.Topics = make([]kmsg.FetchRequestTopic, 0, f.topics())
 	}
 	req.Topics = req.Topics[:0]
 	first := 0 // of the last topic's partitions

@@ -38,8 +38,8 @@ func AppendBody(dst []byte, m Message) []byte {
 // part is exact; the client id is taken to have 10 bytes. Messages outside the
 // hot path are encoded to learn it.
 func WireSize(m Message) int {
-	if n, ok := FastBodySize(m); ok {
-		return n + HeaderSize(m)
+	if n, ok := FastWireSize(m); ok {
+		return n
 	}
 	return len(AppendBody(nil, m)) + HeaderSize(m)
 }
@@ -63,20 +63,24 @@ func HeaderSize(m Message) int {
 	return responseHeaderSize
 }
 
-// FastBodySize is the exact body size of a produce or fetch message without
-// encoding it. It says no to other messages, and to those that carry rare fields.
-func FastBodySize(m Message) (int, bool) {
+// FastWireSize is WireSize of a produce or fetch message without encoding it. It says
+// no to other messages, and to those that carry rare fields.
+func FastWireSize(m Message) (size int, ok bool) {
 	switch m := m.(type) {
 	case *kmsg.ProduceRequest:
-		return produceRequestSize(m)
+		size, ok = produceRequestSize(m)
+		size += requestHeaderSize + flexible(m.Version >= 9)
 	case *kmsg.ProduceResponse:
-		return produceResponseSize(m)
+		size, ok = produceResponseSize(m)
+		size += responseHeaderSize + flexible(m.Version >= 9)
 	case *kmsg.FetchRequest:
-		return fetchRequestSize(m)
+		size, ok = fetchRequestSize(m)
+		size += requestHeaderSize + flexible(m.Version >= 12)
 	case *kmsg.FetchResponse:
-		return fetchResponseSize(m)
+		size, ok = fetchResponseSize(m)
+		size += responseHeaderSize + flexible(m.Version >= 12)
 	}
-	return 0, false
+	return size, ok
 }
 
 func produceRequestSize(m *kmsg.ProduceRequest) (int, bool) {

@@ -17,19 +17,17 @@ func (k *Kernel) measure(m step.Message) (size int, d digest) {
 	if m == nil {
 		return 0, 0
 	}
-	body, fast := step.FastBodySize(m)
-	if k.cfg.NoFingerprint && fast {
-		return body + step.HeaderSize(m), 0
+	size, fast := step.FastWireSize(m)
+	switch {
+	case fast && k.cfg.NoFingerprint:
+		return size, 0
+	case fast:
+		return size, hotDigest(m)
 	}
-	if fast {
-		d = hotDigest(m)
-	} else {
-		k.scratch = step.AppendBody(k.scratch[:0], m)
-		body = len(k.scratch)
-		d.bytes(k.scratch)
-		d.fold(messageTag(m))
-	}
-	return body + step.HeaderSize(m), d
+	k.scratch = step.AppendBody(k.scratch[:0], m)
+	d.bytes(k.scratch)
+	d.fold(messageTag(m))
+	return len(k.scratch) + step.HeaderSize(m), d
 }
 
 // messageTag tells messages of equal encodings apart.

@@ -26,6 +26,8 @@
 package kernel
 
 import (
+	"math"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/step"
@@ -72,6 +74,7 @@ type Kernel struct {
 	current uint64 // number of the running step, 0 outside
 	running *actor // whose step code runs
 	stopAt  uint64
+	limit   uint64 // the lower of stopAt and Config.MaxEvents
 	halted  bool
 
 	in      step.Input
@@ -105,7 +108,9 @@ func New(cfg Config) *Kernel {
 	if cfg.Epoch == 0 {
 		cfg.Epoch = epoch2025
 	}
-	return &Kernel{cfg: cfg, epoch: cfg.Epoch, byName: make(map[string]ActorID), draws: step.NewDraws(cfg.Seed), checkpointAt: cfg.CheckpointEvery}
+	k := &Kernel{cfg: cfg, epoch: cfg.Epoch, byName: make(map[string]ActorID), draws: step.NewDraws(cfg.Seed), checkpointAt: cfg.CheckpointEvery}
+	k.StopAt(0)
+	return k
 }
 
 // SetNetwork attaches the network; before the first Boot.
@@ -158,7 +163,15 @@ func (k *Kernel) AfterStep(f func(ActorID, *step.Input, *step.Effects)) { k.afte
 func (k *Kernel) OnExit(f func(Exit)) { k.onExit = append(k.onExit, f) }
 
 // StopAt makes Run return after event number n; 0 is never.
-func (k *Kernel) StopAt(n uint64) { k.stopAt = n }
+func (k *Kernel) StopAt(n uint64) {
+	k.stopAt, k.limit = n, math.MaxUint64
+	if n != 0 {
+		k.limit = n
+	}
+	if k.cfg.MaxEvents != 0 {
+		k.limit = min(k.limit, k.cfg.MaxEvents)
+	}
+}
 
 // Halt makes Run return before the next event.
 func (k *Kernel) Halt() { k.halted = true }
@@ -197,8 +210,8 @@ func (k *Kernel) Cancel(h Handle) bool { return k.q.Cancel(h) }
 // Run handles everything due up to and including until, then sets the clock to it.
 func (k *Kernel) Run(until kafka.Nanos) Stop {
 	for {
-		if stop, yes := k.mustStop(); yes {
-			return stop
+		if k.halted || k.events >= k.limit || k.idles() {
+			return k.stopped()
 		}
 		if !k.turn(until) {
 			k.now = max(k.now, until)
@@ -212,7 +225,11 @@ func (k *Kernel) Run(until kafka.Nanos) Stop {
 func (k *Kernel) Step() bool {
 	n := k.events
 	for k.events == n {
-		if _, yes := k.mustStop(); yes || !k.turn(kafka.Forever-1) {
+		if k.halted || k.events >= k.limit || k.idles() {
+			k.stopped()
+			return false
+		}
+		if !k.turn(kafka.Forever - 1) {
 			return false
 		}
 	}
@@ -222,19 +239,18 @@ func (k *Kernel) Step() bool {
 // maxIdleTurns bounds bookkeeping without any step: more is a loop.
 const maxIdleTurns = 1 << 20
 
-func (k *Kernel) mustStop() (Stop, bool) {
+func (k *Kernel) idles() bool { return k.turns-k.events > maxIdleTurns+k.events*64 }
+
+// stopped is why Run stops before its time.
+func (k *Kernel) stopped() Stop {
 	switch {
 	case k.halted:
 		k.halted = false
-		return Halted, true
+		return Halted
 	case k.stopAt != 0 && k.events >= k.stopAt:
-		return ReachedStop, true
-	case k.cfg.MaxEvents != 0 && k.events >= k.cfg.MaxEvents:
-		return Limited, true
-	case k.turns-k.events > maxIdleTurns+k.events*64:
-		return Limited, true
+		return ReachedStop
 	}
-	return 0, false
+	return Limited
 }
 
 // turn dispatches one thing: a worker that can go on, an input that is due, or the

@@ -259,7 +259,7 @@ func TestHotDigestDependsOnEveryField(t *testing.T) {
 	// Rare fields take the slow way: the fast size refuses them.
 	rare := []string{"Tags", "Brokers", "ErrorRecords", "ClusterID", "ReplicaDirectoryID", ".HighWatermark"}
 	for _, m := range []step.Message{preq, presp, freq, fresp} {
-		if _, ok := step.FastBodySize(m); !ok {
+		if _, ok := step.FastWireSize(m); !ok {
 			t.Fatalf("%T is not hot", m)
 		}
 		_, base := k.measure(m)
