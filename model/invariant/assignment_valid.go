@@ -115,7 +115,8 @@ func (g *ghost) partitionsOf(topic string) int32 {
 
 // knownTo is how many partitions the leader of a generation knew of a topic: the least
 // of the counts that the topic has had, or that brokers were told of, that is above all
-// that it assigned; or what a new controller told first, if the leader has seen no more since.
+// that it assigned; or what a new controller told first, if the leader has seen no more since; or
+// those that its metadata do not leave out (see hides).
 //
 // Where partitions without a leader yet lie between others, Kafka's assignors share out
 // numbers that no metadata have and leave the last ones out, until these have leaders and
@@ -134,6 +135,9 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 	for _, t := range g.topics {
 		if t.Name != topic {
 			continue
+		}
+		if n := t.count - g.hiddenFrom(l, t); n > most {
+			known = min(known, n)
 		}
 		for _, n := range t.toldFirst {
 			if n > most && n >= seen {

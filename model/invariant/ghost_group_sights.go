@@ -59,6 +59,20 @@ func (c *groupClient) hides(p *partition) bool {
 	return i >= 0 && c.epochs[i].epoch > p.auth.epoch && p.hadEpoch(c.epochs[i].epoch)
 }
 
+// hiddenFrom counts the partitions that the metadata of a generation's leader leave out so.
+func (g *ghost) hiddenFrom(l *life, t *topic) (n int32) {
+	c := g.groups.byMember[l.leader]
+	if c == nil || len(t.graves) == 0 {
+		return 0
+	}
+	for _, p := range t.parts {
+		if p != nil && p.auth.known && c.hides(p) {
+			n++
+		}
+	}
+	return n
+}
+
 const hiddenText = "knows the partition from the deleted topic of that name, in a leader epoch that the new one has not come to"
 
 // hidden says that a partition has no owner in a group since the metadata of the group's leader
