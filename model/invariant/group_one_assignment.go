@@ -90,7 +90,10 @@ func (c *quiet) observe(e *event.Event) {
 		}
 	case e.Kind == event.AssignmentStored:
 		c.violateGroup(x, kafka.TopicPartition{}, "generation %d is assigned anew because the static member %s came back", e.Generation, l.rejoined)
-	case e.Kind == event.GroupChanged && e.State == event.GroupPreparingRebalance && (e.Text == staticText || e.Text == newMemberText && x.disturbed <= l.byID[l.rejoined].since):
-		c.violateGroup(x, kafka.TopicPartition{}, "it rebalances (%s) because the static member %s came back", e.Text, l.rejoined)
+	case e.Kind == event.GroupChanged && e.State == event.GroupPreparingRebalance:
+		c.checked++
+		if e.Text == staticText || e.Text == newMemberText && l.members[len(l.members)-1].id == l.rejoined { // nobody has joined after it
+			c.violateGroup(x, kafka.TopicPartition{}, "it rebalances (%s) because the static member %s came back", e.Text, l.rejoined)
+		}
 	}
 }
