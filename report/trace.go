@@ -21,7 +21,7 @@ the order of the run. Words are separated by one space:
   TIME SEQ NODE KIND KEY=VALUE…
 
   TIME   virtual time since the start, in seconds with nine digits
-  SEQ    number of the step that noted the fact (the last step, for the simulator)
+  SEQ    number of the step that noted the fact (the simulator: the last)
   NODE   the noting node; - is the simulator itself
   KIND   the fact: node-crashed, leader-elected, record-acked … (the words that
          a scenario's "when:" trigger takes)
@@ -39,13 +39,13 @@ Keys (only those that the kind has):
   count      records, partitions, or which    size       bytes
              incarnation boots
   acks       -1, 0 or 1                       err        Kafka's error name
-  producer   number of the client             first      number of the first record
+  producer   number of the client             first      of its first record
   created    time of the send call, s         index      number of the fault, or
   topic id   topic name and id                           attempts of a batch
-  text       in words, quoted                 hit        what a fault hit, quoted
-  group      id, quoted                       member     member id, quoted
+  text       in words, quoted                 hit        what was hit, quoted
+  group      id, quoted                       member     id, quoted
   gen        generation                       state      of a group
-  detail     protocol, or group instance id,  quoted
+  detail     protocol or group.instance.id, quoted
   a word alone is a flag: unclean, leader, follower, applied, …
 
 With --trace-steps a line follows for each step, after the facts that it noted:
@@ -54,8 +54,8 @@ With --trace-steps a line follows for each step, after the facts that it noted:
 
   INPUT    boot, request, response, opened, accepted, refused, closed, timer,
            done, flushed, terminate
-  life     incarnation of the process         took       service and disk time, ns
-  parent   step that caused it; 0 = simulator  from       node at the other end
+  life     incarnation of the process         took       time it took, ns
+  parent   step that caused it, 0 = none       from       node at the other end
   conn     connection, as the node counts     corr       correlation id
   body     message type and version           timer arg  the node's own numbers
   err      error, quoted                      digest     hash of the step, hex

@@ -29,8 +29,13 @@ switch and everything holds without it.`,
 		Use:     "run KEY...|all",
 		Short:   "Run the scenario of a bug with the bug and without",
 		Example: "  simkafka bugs run KAFKA-727\n  simkafka run bugs/KAFKA-727        # the same scenario, the whole story",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.runBugs(args, seeds) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name bugs, or all (see simkafka bugs list)")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.runBugs(args, seeds) },
 	}
 	run.Flags().IntVar(&seeds, "seeds", seeds, "run seeds 1 to this")
 	cmd.AddCommand(

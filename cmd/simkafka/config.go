@@ -32,8 +32,8 @@ func newConfig(a *app) *cobra.Command {
 		Long: "Lists every honoured Kafka setting. Defaults are those of the newest profile; where older ones differ, it says so.\n" +
 			"With --protocol the defaults of that profile.",
 		RunE: func(*cobra.Command, []string) error { return a.listConfig(protocol, scope) }}
-	list.Flags().StringVar(&protocol, "protocol", "", "defaults of this profile ("+strings.Join(config.ProfileNames(), ", ")+")")
-	list.Flags().StringVar(&scope, "scope", "", "broker, topic, producer, consumer or zookeeper only")
+	list.Flags().StringVar(&protocol, "protocol", "", "defaults of this `profile` ("+strings.Join(config.ProfileNames(), ", ")+")")
+	list.Flags().StringVar(&scope, "scope", "", "settings of one `scope` only: broker, topic, producer, consumer, zookeeper")
 	cmd.AddCommand(list)
 	return cmd
 }

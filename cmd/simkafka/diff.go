@@ -44,10 +44,10 @@ Exit code 0 if the runs are equal, 1 if they differ.`,
 	fl := cmd.Flags()
 	fl.Uint64Var(&d.sides[0].seed, "seed", 1, "seed of both runs")
 	fl.StringVar(&d.sides[0].protocol, "protocol", "", "run both under this `profile` instead of the scenario's")
-	fl.StringArrayVar(&d.sides[0].set, "set", nil, "override a setting of both, `key=value` (see run); may\nbe repeated")
+	fl.StringArrayVar(&d.sides[0].set, "set", nil, "override a setting of both, `key=value` (see run); may be repeated")
 	fl.Uint64Var(&d.sides[1].seed, "seed-b", 0, "seed of the second run")
 	fl.StringVar(&d.sides[1].protocol, "protocol-b", "", "`profile` of the second run")
-	fl.StringArrayVar(&d.sides[1].set, "set-b", nil, "override a setting of the second run")
+	fl.StringArrayVar(&d.sides[1].set, "set-b", nil, "override a setting of the second run, `key=value`")
 	fl.Lookup("seed-b").DefValue = "that of --seed"
 	return cmd
 }

@@ -39,6 +39,6 @@ The numbers of events are those of a trace (run --trace).`,
 		},
 	}
 	x.addFlags(cmd)
-	cmd.Flags().BoolVar(&quick, "no-causes", false, "do not run without each fault")
+	cmd.Flags().BoolVar(&quick, "no-causes", false, "do not find out which faults are needed, which takes a run without each")
 	return cmd
 }

@@ -33,10 +33,10 @@ func (x *failing) addFlags(cmd *cobra.Command) {
 	f := &x.flags
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the run; a directory says its own")
-	fl.StringVar(&f.gen, "gen", "", "the run of what this `generator` draws from the seed\n(see scenarios generate)")
+	fl.StringVar(&f.gen, "gen", "", "the run of what this `generator` draws from the seed (see scenarios generate)")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
-	fl.StringVar(&x.invariant, "invariant", "", "the failure of this `invariant`, not the one that\ndecided the verdict (see invariants list)")
+	fl.StringVar(&x.invariant, "invariant", "", "the failure of this `invariant`, not the one that decided the verdict (see invariants list)")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		switch {
 		case f.gen != "" && len(args) > 0:

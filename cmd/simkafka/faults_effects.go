@@ -19,7 +19,7 @@ func newFaultsEffects(a *app) *cobra.Command {
 	gens, seeds, root, asJSON := "swarm,groups", 100, uint64(1), false
 	cmd := &cobra.Command{
 		Use:   "effects",
-		Short: "Count which faults of random worlds fire, and which of these matter",
+		Short: "Count which faults of random worlds fire, and which matter",
 		Long: `Draws worlds, runs each, and runs it once more without each of its faults that
 hit something. A fault mattered if the run without it is another one. Prints,
 for each kind of fault (see README, "Every kind of fault"), how many events of

@@ -25,7 +25,7 @@ type actions struct {
 
 // addGHA adds the flag.
 func (a *app) addGHA(fl *pflag.FlagSet) {
-	fl.BoolVar(&a.actions.on, "gha", false, "also print annotations for GitHub Actions, and write\nthe step's summary if GITHUB_STEP_SUMMARY says where")
+	fl.BoolVar(&a.actions.on, "gha", false, "also print annotations for GitHub Actions, and write the step's summary if GITHUB_STEP_SUMMARY says where")
 }
 
 // fileForActions is a path as annotations need it: relative to the repository.

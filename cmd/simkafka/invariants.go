@@ -10,7 +10,7 @@ import (
 
 func newInvariants(a *app) *cobra.Command {
 	cmd := group(&cobra.Command{Use: "invariants", Short: "What every run is checked for"})
-	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List the invariants, when they must hold and when Kafka breaks them", Args: noArgs,
+	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List the invariants: what must hold, and when", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.print(a.listInvariants) }})
 	return cmd
 }

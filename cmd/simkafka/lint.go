@@ -25,7 +25,7 @@ func newLint(a *app) *cobra.Command {
 		Use:     "lint FILE...",
 		Aliases: []string{"validate"},
 		Short:   "Check scenario files without running them",
-		Long:    "Checks scenario files and prints every finding with its place. Exit code 2 if there is an error.",
+		Long:    "Checks scenario files and prints every finding with its place. Warnings tell what\nruns and is probably not meant. Exit code 2 if there is an error.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("name a scenario file")

@@ -19,7 +19,7 @@ func newLogVerify(a *app) *cobra.Command {
 	var f logVerifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
-		Short: "Say what is wrong in a data directory, and what a start would do about it",
+		Short: "Say what is wrong in a data directory",
 		Long: `Reads every file of a data directory, or of one partition, and checks CRCs,
 offsets, leader epochs, the indexes against the log, transaction indexes against
 the markers, producer snapshots, checkpoints, and what was left behind. Each

@@ -58,7 +58,7 @@ or rare: so seldom there that it may be chance that it is not here.`,
 	fl.BoolVar(&m.json, "json", false, "print one JSON document and nothing else on stdout")
 	a.addGHA(fl)
 	fl.BoolVarP(&m.quiet, "quiet", "q", false, "print the verdict only")
-	fl.StringVar(&m.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
+	fl.StringVar(&m.failOn, "fail-on", failInconclusive, "which `verdicts` fail the command: inconclusive (and violations), violation, never")
 	return cmd
 }
 

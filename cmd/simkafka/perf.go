@@ -60,13 +60,13 @@ the names. --out writes table, charts and this document into a directory.`,
 		RunE: func(*cobra.Command, []string) error { return a.perf(w, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", "", "empty directory on the file system to measure; made if it is not there")
+	flags.StringVar(&f.dir, "dir", "", "empty `directory` on the file system to measure; made if it is not there")
 	flags.IntVar(&f.runs, "runs", 5, "counted rounds")
-	flags.StringVar(&f.size, "size", "256MiB", "what one run of a case moves")
-	flags.StringVar(&f.only, "only", "", "only the cases whose name in the JSON contains this")
+	flags.StringVar(&f.size, "size", "256MiB", "`bytes` that one run of a case moves")
+	flags.StringVar(&f.only, "only", "", "only the cases whose name in the JSON contains this `text`")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document")
-	flags.StringVar(&f.out, "out", "", "write table, charts and JSON into this directory")
-	flags.StringVar(&f.hardware, "hardware-out", "", "measure the costs of a hardware profile too, and write it to this file")
+	flags.StringVar(&f.out, "out", "", "write table, charts and JSON into this `directory`")
+	flags.StringVar(&f.hardware, "hardware-out", "", "measure the costs of a hardware profile too, and write it to this `file`")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return cmd
 }

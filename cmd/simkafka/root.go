@@ -22,13 +22,14 @@ Exit codes: 0 pass, 1 violated, 2 usage or scenario error, 3 inconclusive,
 130 interrupted.`,
 		Example: `  simkafka run leader-crash
   simkafka run leader-crash --seed 7 --set min.insync.replicas=1
-  simkafka sweep leader-crash --seeds 1000
   simkafka scenarios list
-  simkafka lint my-outage.yaml`,
+  simkafka scenarios show leader-crash > mine.yaml
+  simkafka lint mine.yaml
+  simkafka sweep mine.yaml --seeds 1000`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
-	root.PersistentFlags().StringVar(&a.color, "color", "auto", "auto, always or never")
+	root.PersistentFlags().StringVar(&a.color, "color", "auto", "`when` there are colours: auto, always or never")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		switch a.color {
 		case "auto", "always", "never":
@@ -39,6 +40,7 @@ Exit codes: 0 pass, 1 violated, 2 usage or scenario error, 3 inconclusive,
 	root.SetFlagErrorFunc(flagError(a))
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newRun(a), newSweep(a), newMerge(a), newShrink(a), newExplain(a), newDiff(a), newLint(a), newSchema(a), newScenarios(a), newFaults(a), newConfig(a), newInvariants(a), newBugs(a), newLog(a), newPerf(a), newVersion(a), traceTopic())
+	arrange(root)
 	return root
 }
 

@@ -51,7 +51,8 @@ broker's; producer.KEY and consumer.KEY are those of all clients,
 topic:NAME:KEY is that of a topic.
 
 With --at TIME, the last word is what to look at in the middle of the run, instead
-of its result: groups, as kafka-consumer-groups --describe prints them.`,
+of its result: groups, as kafka-consumer-groups --describe prints them. TIME is
+virtual, from the start of the run.`,
 		Example: `  simkafka run leader-crash --seed 7
   simkafka run leader-crash --set min.insync.replicas=1 --set producer.acks=1
   simkafka run my-outage.yaml --until 41.2s --trace trace.txt
@@ -85,11 +86,11 @@ of its result: groups, as kafka-consumer-groups --describe prints them.`,
 	}
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random draw")
-	fl.StringVar(&f.gen, "gen", "", "run what this `generator` draws from the seed\n(see scenarios generate)")
+	fl.StringVar(&f.gen, "gen", "", "run what this `generator` draws from the seed (see scenarios generate)")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value`; may be repeated")
-	fl.StringVar(&f.until, "until", "", "stop at this `time`, such as 12.5s; inconclusive")
-	fl.StringVar(&f.at, "at", "", "show the state at this `time`; the last argument says\nof what: groups")
+	fl.StringVar(&f.until, "until", "", "stop at this virtual `time`, such as 12.5s; the run is then inconclusive")
+	fl.StringVar(&f.at, "at", "", "show the state at this virtual `time`; the last argument says of what: groups")
 	fl.StringVar(&f.out, "out", "", "write to this `directory` instead of out/NAME-SEED")
 	fl.BoolVar(&f.noOut, "no-out", false, "write no files")
 	fl.BoolVar(&f.noCharts, "no-charts", false, "write no pictures")
@@ -98,7 +99,7 @@ of its result: groups, as kafka-consumer-groups --describe prints them.`,
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print the verdict only, no progress")
 	fl.StringVar(&f.trace, "trace", "", "write a text trace to `file` or - (see help trace)")
 	fl.BoolVar(&f.traceSteps, "trace-steps", false, "trace every step too")
-	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
+	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "which `verdicts` fail the command: inconclusive (and violations), violation, never")
 	fl.Uint64Var(&f.maxEvents, "max-events", 0, "stop after this many steps, inconclusive; 0 is no limit")
 	fl.BoolVar(&f.checkWire, "check-wire", false, "encode, decode and compare every message; slow")
 	return cmd

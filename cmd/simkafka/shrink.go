@@ -44,7 +44,7 @@ DIR is the directory of a failing seed, or of a run.`,
 	}
 	s.addFlags(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&s.flags.out, "out", "", "write the scenario to this `file`, - is stdout; else\nto DIR/shrunk.yaml or out/NAME-SEED-shrunk.yaml")
+	fl.StringVar(&s.flags.out, "out", "", "write the scenario to this `file`, - is stdout; else to DIR/shrunk.yaml or out/NAME-SEED-shrunk.yaml")
 	fl.IntVar(&s.maxRuns, "max-runs", shrink.DefaultRuns, "simulations at most")
 	fl.StringVar(&s.time, "time", "60s", "end the search after this `time` of the clock on the wall")
 	fl.BoolVarP(&s.flags.quiet, "quiet", "q", false, "print no progress")

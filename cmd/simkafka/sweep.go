@@ -48,9 +48,9 @@ func newSweep(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep [NAME|FILE]",
 		Short: "Run many seeds, on all cores or on many machines",
-		Long: `Runs a scenario under many seeds, or with --gen another drawn scenario for each
-seed, and writes a line for each to a file in out/sweep-NAME. Failures are grouped: the first ones of each kind leave a
-directory with scenario, result, trace, charts and the command that repeats
+		Long: `Runs a scenario under many seeds; without one, another drawn scenario for each
+seed (--gen). It writes a line for each seed to a file in out/sweep-NAME.
+Failures are grouped: the first ones of each kind leave a directory with scenario, result, trace, charts and the command that repeats
 the run. Every failing seed, and one passing seed of twenty, is run twice; runs
 that differ are a fault of the simulator, exit code 4.
 
@@ -84,9 +84,9 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.Uint64Var(&f.seeds, "seeds", defaultSeeds, "how many seeds; with --time alone as many as it allows")
 	fl.StringVar(&f.time, "time", "", "stop after this `time` of the clock on the wall, such as 10m")
 	fl.Uint64Var(&f.root, "root-seed", 1, "seed of the seeds")
-	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator`\n(see scenarios generate); swarm if none is named")
-	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive,\nand judge only what must hold even then")
-	fl.StringVar(&f.guide, "guide", guideMixed, "how faults are drawn: uniform, one by one; lineage, along what\nacknowledged records or a group's assignment rest on; mixed, each in half of the worlds")
+	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator` (see scenarios generate); swarm if nothing is named")
+	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive, and judge only what must hold even then")
+	fl.StringVar(&f.guide, "guide", guideMixed, "`how` faults are drawn: uniform, one by one; lineage, along what acknowledged records or a group's assignment rest on; mixed, each in half of the worlds")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
 	fl.StringVar(&f.shard, "shard", "", "run this part, `i/N` from 1/N to N/N, or auto")
@@ -97,8 +97,8 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON document and nothing else on stdout")
 	a.addGHA(fl)
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print the verdict only, no progress")
-	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "what fails the command: inconclusive (and\nviolations), violation, never")
-	fl.StringVar(&f.shrink, "shrink", "", "shrink the first failure of each kind, for at most this\n`time` of the clock on the wall each (20s)")
+	fl.StringVar(&f.failOn, "fail-on", failInconclusive, "which `verdicts` fail the command: inconclusive (and violations), violation, never")
+	fl.StringVar(&f.shrink, "shrink", "", "shrink the first failure of each kind, for at most this `time` of the clock on the wall each (20s)")
 	fl.Lookup("shrink").NoOptDefVal = "20s"
 	fl.StringVar(&f.emit, "emit", "", "print a job for this `system` instead: "+strings.Join(emitNames(), ", "))
 	fl.IntVar(&f.shards, "shards", 16, "number of parts of the job that --emit prints")
