@@ -19,6 +19,7 @@ type ghost struct {
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
 	groups          *groups         // nil until a fact about one
+	views           []*view         // in the order in which clients came up
 	heads           record.Iterator // of batches that are appended
 	rare            ring
 	now             kafka.Nanos
@@ -217,6 +218,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.topicShrinks(g.ch.p)
 	case event.MetadataSeen:
 		g.sighted(e)
+		g.lookedUp(e)
 		g.partitionSeen(e)
 	case event.PartitionChanged:
 		g.partitionChanged(e)
@@ -270,7 +272,6 @@ func (g *ghost) partitionSeen(e *event.Event) {
 	if c == nil {
 		return
 	}
-	c.seesEpoch(e.TP, e.LeaderEpoch)
 	switch c.seenAt = e.Time; {
 	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
 		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
@@ -332,6 +333,9 @@ func (g *ghost) doomedTopic(name string) bool {
 
 // process follows a broker's process.
 func (g *ghost) process(e *event.Event) {
+	if e.Kind == event.NodeBooted {
+		g.viewEnds(e.Actor)
+	}
 	if g.groups != nil {
 		g.groupsOf(e)
 	}

@@ -42,7 +42,6 @@ type groupClient struct {
 	// vanished are those that its metadata had and have no more.
 	vanished []kafka.TopicPartition
 	sights   sights
-	epochs   []lastEpoch // since its process began
 	// work is how many records poll returned, when it last did (polled), that are not
 	// processed yet: the application does not call it again before.
 	work   int32
@@ -267,7 +266,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
-	c.sync, c.seen, c.vanished, c.epochs, c.work = syncAnswer{}, nil, nil, nil, 0
+	c.sync, c.seen, c.vanished, c.work = syncAnswer{}, nil, nil, 0
 }
 
 // syncAnswered remembers what a member was told.

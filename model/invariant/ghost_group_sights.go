@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -25,78 +24,6 @@ type sight struct {
 	topic string
 	least int32
 	gone  bool
-}
-
-// lastEpoch is the leader epoch in which a client's metadata last had a partition. It outlives
-// the partition there (Metadata.lastSeenLeaderEpochs).
-type lastEpoch struct {
-	tp    kafka.TopicPartition
-	epoch kafka.LeaderEpoch
-}
-
-func (c *groupClient) seesEpoch(tp kafka.TopicPartition, epoch kafka.LeaderEpoch) {
-	if epoch == kafka.NoLeaderEpoch {
-		return
-	}
-	for i := range c.epochs {
-		if c.epochs[i].tp == tp {
-			c.epochs[i].epoch = epoch
-			return
-		}
-	}
-	c.epochs = append(c.epochs, lastEpoch{tp, epoch})
-}
-
-// hides reports whether a client's metadata leave a partition out, though brokers tell of it:
-// its topic was created again, and the partition added to that later, in a lower leader epoch
-// than the client knows from the deleted topic. Metadata.updateLatestMetadata takes a lower
-// epoch only with a topic id that is new to it.
-func (c *groupClient) hides(p *partition) bool {
-	if slices.Contains(c.seen, p.tp) {
-		return false
-	}
-	i := slices.IndexFunc(c.epochs, func(x lastEpoch) bool { return x.tp == p.tp })
-	return i >= 0 && c.epochs[i].epoch > p.auth.epoch && p.hadEpoch(c.epochs[i].epoch)
-}
-
-// hiddenFrom counts the partitions that the metadata of a generation's leader leave out so.
-func (g *ghost) hiddenFrom(l *life, t *topic) (n int32) {
-	c := g.groups.byMember[l.leader]
-	if c == nil || len(t.graves) == 0 {
-		return 0
-	}
-	for _, p := range t.parts {
-		if p != nil && p.auth.known && c.hides(p) {
-			n++
-		}
-	}
-	return n
-}
-
-const hiddenText = "knows the partition from the deleted topic of that name, in a leader epoch that the new one has not come to"
-
-// hidden says that a partition has no owner in a group since the metadata of the group's leader
-// leave it out, or that its owner does not read it since its own do, until an election brings it
-// a higher epoch.
-func (g *ghost) hidden(line string, p *partition) string {
-	if g.groups == nil || p == nil {
-		return ""
-	}
-	for _, x := range g.groups.list {
-		l := x.newest()
-		if !strings.HasSuffix(line, " has 0 owners in group "+x.id) || l == nil || l.state != event.GroupStable {
-			continue
-		}
-		if c := g.groups.byMember[l.leader]; c != nil && c.hides(p) {
-			return "the group's leader " + hiddenText
-		}
-	}
-	for _, c := range g.groups.clients {
-		if waits(line, c.actor) && c.hides(p) {
-			return "it " + hiddenText
-		}
-	}
-	return ""
 }
 
 // completes begins the sights of a generation.

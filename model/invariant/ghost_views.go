@@ -1,0 +1,113 @@
+package invariant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// view is what a client's metadata have of partitions, since its process began.
+type view struct {
+	actor string
+	parts []viewed
+}
+
+// viewed is a partition that they have, or had: in which leader epoch last
+// (Metadata.lastSeenLeaderEpochs, which outlives the partition there).
+type viewed struct {
+	tp    kafka.TopicPartition
+	epoch kafka.LeaderEpoch
+	has   bool
+}
+
+func (g *ghost) viewOf(actor string) *view {
+	for _, v := range g.views {
+		if v.actor == actor {
+			return v
+		}
+	}
+	return nil
+}
+
+// lookedUp follows what a client learns of a partition.
+func (g *ghost) lookedUp(e *event.Event) {
+	v := g.viewOf(e.Actor)
+	if v == nil {
+		v = &view{actor: e.Actor}
+		g.views = append(g.views, v)
+	}
+	i := slices.IndexFunc(v.parts, func(x viewed) bool { return x.tp == e.TP })
+	if i < 0 {
+		v.parts = append(v.parts, viewed{tp: e.TP, epoch: kafka.NoLeaderEpoch})
+		i = len(v.parts) - 1
+	}
+	x := &v.parts[i]
+	if x.has = e.LeaderEpoch != kafka.NoLeaderEpoch || e.Leader != kafka.NoNode; e.LeaderEpoch != kafka.NoLeaderEpoch {
+		x.epoch = e.LeaderEpoch
+	}
+}
+
+// viewEnds: another process of the client begins.
+func (g *ghost) viewEnds(actor string) {
+	if v := g.viewOf(actor); v != nil {
+		v.parts = v.parts[:0]
+	}
+}
+
+// hides reports whether a client's metadata leave a partition out, though brokers tell of it:
+// its topic was created again, and the partition is in a lower leader epoch than the client knows
+// from the deleted topic. Metadata.updateLatestMetadata takes a lower epoch only with a topic id
+// that is new to it: not of a partition that is added later, and of none where there are no ids.
+func (g *ghost) hides(actor string, p *partition) bool {
+	v := g.viewOf(actor)
+	if v == nil {
+		return false
+	}
+	i := slices.IndexFunc(v.parts, func(x viewed) bool { return x.tp == p.tp })
+	return i >= 0 && !v.parts[i].has && v.parts[i].epoch > p.auth.epoch && p.hadEpoch(v.parts[i].epoch)
+}
+
+// hiddenFrom counts the partitions that the metadata of a generation's leader leave out so.
+func (g *ghost) hiddenFrom(l *life, t *topic) (n int32) {
+	c := g.groups.byMember[l.leader]
+	if c == nil || len(t.graves) == 0 {
+		return 0
+	}
+	for _, p := range t.parts {
+		if p != nil && p.auth.known && g.hides(c.actor, p) {
+			n++
+		}
+	}
+	return n
+}
+
+const hiddenText = "knows the partition from the deleted topic of that name, in a leader epoch that the new one has not come to"
+
+// hidden says that a partition has no owner in a group since the metadata of the group's leader
+// leave it out, or that a consumer does not read it since its own do, until an election brings it
+// a higher epoch.
+func (g *ghost) hidden(line string, p *partition) string {
+	if p == nil || len(p.buried) == 0 {
+		return ""
+	}
+	for _, v := range g.views {
+		if waits(line, v.actor) && g.hides(v.actor, p) {
+			return "it " + hiddenText
+		}
+	}
+	if g.groups == nil {
+		return ""
+	}
+	for _, x := range g.groups.list {
+		l := x.newest()
+		if !strings.HasSuffix(line, " has 0 owners in group "+x.id) || l == nil || l.state != event.GroupStable {
+			continue
+		}
+		if c := g.groups.byMember[l.leader]; c != nil && g.hides(c.actor, p) {
+			return "the group's leader " + hiddenText
+		}
+	}
+	return ""
+}
