@@ -65,9 +65,16 @@ func (g *ghost) assignable(l *life, gone []string) int {
 }
 
 // countedBy is how many partitions of a topic the leader of a generation may have counted at
-// least.
+// least. Of one whose deletion has begun its metadata may have lost a part: a broker that is
+// registered anew meanwhile is told of the partitions only that it has replicas of
+// (ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica does not),
+// and shows the others as before.
 func (g *ghost) countedBy(l *life, topic string) int32 {
-	return cmp.Or(g.knownTo(l, topic), g.everHad(topic))
+	n := cmp.Or(g.knownTo(l, topic), g.everHad(topic))
+	if some := g.sightOf(l, topic).least; g.doomedTopic(topic) && some > 0 {
+		n = min(n, max(some, l.highest(topic)+1))
+	}
+	return n
 }
 
 // mostAssignable also counts those that the leader may not know yet, as they were added, or

@@ -123,14 +123,7 @@ func (g *ghost) partitionsOf(topic string) int32 {
 // the count grows (Cluster.partitionCountForTopic; from 3.5 on, with RangeAssignor's
 // partitions and AbstractStickyAssignor's of a group that owns nothing as exceptions).
 func (g *ghost) knownTo(l *life, topic string) int32 {
-	most, known := int32(-1), g.partitionsOf(topic)
-	for _, m := range l.members {
-		for _, tp := range m.given.parts {
-			if tp.Topic == topic {
-				most = max(most, tp.Partition)
-			}
-		}
-	}
+	most, known := l.highest(topic), g.partitionsOf(topic)
 	seen := g.sightOf(l, topic).least
 	for _, t := range g.topics {
 		if t.Name != topic {
@@ -154,6 +147,19 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 		}
 	}
 	return known
+}
+
+// highest is the last partition of a topic that is assigned, -1 = none.
+func (l *life) highest(topic string) int32 {
+	most := int32(-1)
+	for _, m := range l.members {
+		for _, tp := range m.given.parts {
+			if tp.Topic == topic {
+				most = max(most, tp.Partition)
+			}
+		}
+	}
+	return most
 }
 
 // withheld: a cooperative generation gives a partition that a member says to own to
