@@ -76,7 +76,7 @@ func (a *app) showBug(key string) error {
 		return err
 	}
 	e, ok := scenarios.BugScenario(b)
-	lines := []string{b.Mechanism, "versions: " + b.Versions, "switch: " + b.Switch, "first to fail: " + b.Invariant, "catalogue: " + b.Rule}
+	lines := []string{b.Mechanism, "versions: " + b.Versions, "switch: " + b.Switch, "first to fail: " + b.Invariant}
 	if b.Masked {
 		lines = append(lines, "hidden by other rules; shows with "+quirk.Of(b.With...).String())
 	}
