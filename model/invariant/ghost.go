@@ -26,7 +26,12 @@ type ghost struct {
 	healed          kafka.Nanos // when the faults had ended
 	clockMoved      bool        // a fault moved a clock
 	inOrder         []int32     // producers that promise the order of their batches
-	ch              change
+	// last is what partition found last: events of one come in a row.
+	last struct {
+		tp kafka.TopicPartition
+		p  *partition
+	}
+	ch change
 }
 
 // change is what the present event did to the ghost. Which fields are set is said
@@ -147,6 +152,9 @@ func (g *ghost) topicOf(name string) *topic {
 
 // partition finds or begins the ghost of a partition.
 func (g *ghost) partition(tp kafka.TopicPartition) *partition {
+	if tp == g.last.tp && g.last.p != nil {
+		return g.last.p
+	}
 	t := g.topicOf(tp.Topic)
 	n := int(max(tp.Partition, 0))
 	for len(t.parts) <= n {
@@ -159,6 +167,7 @@ func (g *ghost) partition(tp kafka.TopicPartition) *partition {
 			k.it.UseScratch(g.setup.Scratch)
 		}
 	}
+	g.last.tp, g.last.p = tp, t.parts[n]
 	return t.parts[n]
 }
 
@@ -257,7 +266,7 @@ func (g *ghost) observe(e *event.Event) {
 
 // topicCreated forgets an earlier topic of the name.
 func (g *ghost) topicCreated(t *topic, count int32) {
-	t.bury()
+	g.bury(t)
 	t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
 	g.disturb()
 }
@@ -316,7 +325,7 @@ func (g *ghost) disturb() {
 
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
-	t.bury()
+	g.bury(t)
 	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed = t.count, 0, nil, nil, nil, true
 	g.disturb()
 }

@@ -48,7 +48,7 @@ func (c *staysDeleted) observe(e *event.Event) {
 
 // bury puts the partitions of a deleted topic away: nothing of them is judged any more, but
 // what is still on its way is known.
-func (t *topic) bury() {
+func (g *ghost) bury(t *topic) {
 	if t.count == 0 && !slices.ContainsFunc(t.parts, func(p *partition) bool { return p != nil }) {
 		return // nothing was there
 	}
@@ -59,6 +59,7 @@ func (t *topic) bury() {
 		}
 	}
 	clear(t.parts)
+	g.last.p = nil
 	t.graves = append(t.graves, grave)
 }
 

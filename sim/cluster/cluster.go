@@ -81,6 +81,7 @@ type Cluster struct {
 
 	scratch *record.Scratch // of the codecs, for all processes and the invariants
 	files   *simdisk.Names  // of all disks
+	reads   *simdisk.Reads  // of all disks; may be nil
 	view    authority
 	failing []string // brokers that had lost a log directory when the cluster was healed
 	plan    *plan

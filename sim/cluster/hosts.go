@@ -160,7 +160,7 @@ func (c *Cluster) newDisk(name string) *disk {
 		profile.SyncPerKiB = kafka.Nanos(int64(kafka.Second) * 1024 / d.Bandwidth)
 	}
 	made := simdisk.New(simdisk.Config{Profile: profile, Capacity: d.Capacity, WritebackAge: d.Writeback, Personality: filesystem(d.Filesystem),
-		Names: c.files}, draws.Draw)
+		Names: c.files, Reads: c.reads}, draws.Draw)
 	made.SetWallOffset(c.k.Epoch())
 	return newDisk(made)
 }

@@ -13,6 +13,7 @@ type Warm struct {
 	codecs record.Scratch
 	rooms  record.Rooms
 	files  simdisk.Names
+	reads  simdisk.Reads
 }
 
 // warm takes the options' memory into use.
@@ -20,6 +21,9 @@ func (c *Cluster) warm() {
 	w := c.opts.Warm
 	if w == nil {
 		w = new(Warm)
+	} else {
+		c.reads = &w.reads // a single run would not use it twice
+		w.reads.Reuse()
 	}
 	w.codecs.Checked = new(record.Checked) // of the batches of this run
 	w.rooms.Reuse()

@@ -1,9 +1,6 @@
 package simdisk
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // Sizes of the coalescing of small writes.
 const (
@@ -176,8 +173,8 @@ func (c *content) truncate(size int64) (freed int64) {
 }
 
 // read returns the bytes of [pos, pos+n), which must lie below size. Within one
-// extent, or one hole, nothing is copied.
-func (c *content) read(pos int64, n int) []byte {
+// extent, or one hole, nothing is copied, else into r, which may be nil.
+func (c *content) read(pos int64, n int, r *Reads) []byte {
 	i := c.after(pos)
 	end := pos + int64(n)
 	if i < len(c.extents) {
@@ -202,7 +199,7 @@ func (c *content) read(pos int64, n int) []byte {
 		}
 		pos = e.end()
 	}
-	return bytes.Join(parts, nil) // not make and copy: the memory needs no zeros
+	return r.join(parts, n)
 }
 
 // appendHole appends n zeros, or nothing if n is not positive.

@@ -84,7 +84,7 @@ func TestContentMatchesAFlatSlice(t *testing.T) {
 				}
 				pos := rapid.IntRange(0, len(flat)).Draw(t, "read")
 				for _, n := range []int{min(8, len(flat)-pos), len(flat) - pos} {
-					if got := c.read(int64(pos), n); !bytes.Equal(got, flat[pos:pos+n]) {
+					if got := c.read(int64(pos), n, nil); !bytes.Equal(got, flat[pos:pos+n]) {
 						t.Fatalf("read %d at %d differs", n, pos)
 					}
 				}
@@ -113,11 +113,11 @@ func TestPiecesOfOneBufferBecomeOneExtent(t *testing.T) {
 		room = append(room, bytes.Repeat([]byte{byte(i)}, 1200)...)
 		c.write(int64(n), room[n:])
 	}
-	if b := c.read(0, len(room)); len(c.extents) != 1 || &b[0] != &room[0] || cap(b) != len(b) {
+	if b := c.read(0, len(room), nil); len(c.extents) != 1 || &b[0] != &room[0] || cap(b) != len(b) {
 		t.Errorf("%d extents", len(c.extents))
 	}
 	c.write(int64(len(room)), []byte("small"))
-	if room = append(room, "large"...); string(c.read(int64(len(room)-5), 5)) != "small" {
+	if room = append(room, "large"...); string(c.read(int64(len(room)-5), 5, nil)) != "small" {
 		t.Error("the file and the writer's buffer overlap")
 	}
 }
@@ -131,7 +131,7 @@ func TestAReadSpansHolesLargerThanTheZeroPage(t *testing.T) {
 	}
 	c.truncate(int64(len(flat)))
 	for _, pos := range []int{0, 6, len(zeros)} {
-		if got := c.read(int64(pos), len(flat)-pos); !bytes.Equal(got, flat[pos:]) {
+		if got := c.read(int64(pos), len(flat)-pos, nil); !bytes.Equal(got, flat[pos:]) {
 			t.Errorf("a read from %d differs", pos)
 		}
 	}
@@ -143,7 +143,7 @@ func TestSparseSizeCostsNothing(t *testing.T) {
 	if len(c.extents) != 0 || c.allocated() != 0 {
 		t.Error("a preallocated index has extents")
 	}
-	b := c.read(5<<20, 4096)
+	b := c.read(5<<20, 4096, nil)
 	if &b[0] != &zeros[0] || len(b) != 4096 || cap(b) != 4096 {
 		t.Error("a hole is not read from the zero page")
 	}

@@ -92,6 +92,8 @@ type Config struct {
 	// Names may be shared with other disks of one thread, whose files mostly have the
 	// same names; nil: the disk has its own.
 	Names *Names
+	// Reads may be shared in the same way; nil: each read makes its own memory.
+	Reads *Reads
 }
 
 // Names are interned path components. The zero value is ready.

@@ -106,7 +106,7 @@ func (h *handle) read(pos int64, n int, call, perKiB kafka.Nanos) ([]byte, error
 	}
 	d.stats.Reads++
 	d.stats.BytesRead += int64(n)
-	return f.live.read(pos, n), v.after
+	return f.live.read(pos, n, h.disk.config.Reads), v.after
 }
 
 func (d *Disk) chargeRead(f *file, pos int64, n int, call, perKiB kafka.Nanos) error {
