@@ -35,6 +35,7 @@ type partition struct {
 	assignment []kafka.NodeID
 	auth       authority
 	told       bool // a controller knows its state and tells brokers of it
+	later      bool // brokers were told of others of its topic without it
 	// chosen are the leaders by epoch as committed, took those as brokers took
 	// office; newest last, bounded.
 	chosen, took []office

@@ -30,6 +30,7 @@ func (g *ghost) tell(p *partition) {
 		t.told, t.toldAt = append(t.told, n), g.now
 	}
 	t.told[len(t.told)-1] = n
+	p.later = len(t.told) > 1
 }
 
 // controllerReads: a new controller reads all states that there are. It tells of the
@@ -40,12 +41,17 @@ func (g *ghost) controllerReads() {
 	for _, t := range g.topics {
 		n := int32(0)
 		for _, p := range t.parts {
-			if p != nil && p.auth.known && slices.ContainsFunc(p.assignment, func(id kafka.NodeID) bool { return !g.node(id).away }) {
+			if p != nil && g.toldFirst(p) {
 				n++
 			}
 		}
 		if n > 0 && n < t.count {
 			t.toldFirst = append(t.toldFirst, n)
+			for _, p := range t.parts {
+				if p != nil {
+					p.later = p.later || !g.toldFirst(p)
+				}
+			}
 		}
 	}
 	g.each(func(p *partition) {
@@ -53,6 +59,11 @@ func (g *ghost) controllerReads() {
 			g.tell(p)
 		}
 	})
+}
+
+// toldFirst: a controller that begins now tells of a partition in its first request.
+func (g *ghost) toldFirst(p *partition) bool {
+	return p.auth.known && slices.ContainsFunc(p.assignment, func(id kafka.NodeID) bool { return !g.node(id).away })
 }
 
 // topicGrows follows a partition that is assigned: added ones are more than there were.

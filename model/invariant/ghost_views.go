@@ -56,13 +56,24 @@ func (g *ghost) viewEnds(actor string) {
 	}
 }
 
+// topicIDVersion is from which version on metadata responses have ids of topics (KIP-516).
+const topicIDVersion = 10
+
+// knows: they have a partition of a topic.
+func (v *view) knows(topic string) bool {
+	return slices.ContainsFunc(v.parts, func(x viewed) bool { return x.has && x.tp.Topic == topic })
+}
+
 // hides reports whether a client's metadata leave a partition out, though brokers tell of it:
 // its topic was created again, and the partition is in a lower leader epoch than the client knows
 // from the deleted topic. Metadata.updateLatestMetadata takes a lower epoch only with a topic id
-// that is new to it: not of a partition that is added later, and of none where there are no ids.
+// that is new to it: of all partitions of the response with which the client learns of the new
+// topic, and of none where there are no ids. A client that leaves out what was in that response
+// has bugs (KAFKA-12257, KAFKA-13488); it may have had no partition that brokers were told of
+// later than others.
 func (g *ghost) hides(actor string, p *partition) bool {
 	v := g.viewOf(actor)
-	if v == nil {
+	if v == nil || g.setup.Profile.Versions.Metadata >= topicIDVersion && !(p.later && v.knows(p.tp.Topic)) {
 		return false
 	}
 	i := slices.IndexFunc(v.parts, func(x viewed) bool { return x.tp == p.tp })
