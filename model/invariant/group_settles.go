@@ -88,10 +88,15 @@ func (c *settles) strike(e *event.Event) {
 // the next poll, and there are no heartbeats until it is read (AbstractCoordinator's
 // HeartbeatThread disables itself while hasNotJoinedGroup, JoinGroupResponseHandler enables
 // it), while the session runs from the answer on (GroupCoordinator.onCompleteJoin). It joins
-// again when it polls, and the next one meets the same, as long as polls return that much.
+// again when it polls, and the next one meets the same, as long as polls return that much. A
+// session that is shorter than it should be is another matter; one that came back to a complete
+// generation has it from when that was complete.
 func (c *settles) tooBusy(e *event.Event) {
 	o, m := c.g.groups.byMember[e.Member], c.g.ch.groups.member
 	if e.Text != event.GoneSession || m == nil || o == nil || o.member != e.Member || o.state != event.MemberPreparing || o.work <= 0 || o.polled > m.answered {
+		return
+	}
+	if began := min(m.answered, c.g.ch.groups.life.rounds.formed); o.of.setup == nil || e.Time < began+o.of.setup.LeastSession {
 		return
 	}
 	i := slices.Index(c.g.groups.list, o.of)

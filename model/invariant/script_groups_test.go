@@ -12,7 +12,7 @@ import (
 )
 
 // setupGroup is what "group" in a setup stands for.
-var setupGroup = Group{ID: "g", Session: 10 * kafka.Second, Rebalance: 20 * kafka.Second, Heartbeat: kafka.Second, Request: 5 * kafka.Second, Delay: kafka.Second, MetadataAge: 5 * kafka.Minute}
+var setupGroup = Group{ID: "g", Session: 10 * kafka.Second, Rebalance: 20 * kafka.Second, Heartbeat: kafka.Second, Request: 5 * kafka.Second, Delay: kafka.Second, MetadataAge: 5 * kafka.Minute, LeastSession: 10 * kafka.Second}
 
 // form is a group g on broker 1 with the members a and b of the clients ca and cb, in
 // generation 1: a owns partition 0 of orders, b partition 1, of 2. With static both are static.

@@ -55,8 +55,9 @@ type Group struct {
 	// Rounds is how many rebalances may follow on one (k of groups 6.5): none of eager
 	// members, one where all subscribe to the same topics, else three.
 	Rounds int
-	// MetadataAge is the largest metadata.max.age.ms of its members.
-	MetadataAge kafka.Nanos
+	// MetadataAge is the largest metadata.max.age.ms of its members, LeastSession the smallest
+	// session.timeout.ms.
+	MetadataAge, LeastSession kafka.Nanos
 }
 
 // checker watches for one invariant.

@@ -22,10 +22,11 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 		at := slices.IndexFunc(setup.Groups, func(g invariant.Group) bool { return g.ID == s.Group })
 		if at < 0 {
 			at = len(setup.Groups)
-			setup.Groups = append(setup.Groups, invariant.Group{ID: s.Group})
+			setup.Groups = append(setup.Groups, invariant.Group{ID: s.Group, LeastSession: cfg.SessionTimeout})
 		}
 		g := &setup.Groups[at]
 		g.Session, g.Rebalance = max(g.Session, cfg.SessionTimeout), max(g.Rebalance, cfg.MaxPollInterval)
+		g.LeastSession = min(g.LeastSession, cfg.SessionTimeout)
 		g.Heartbeat, g.Request = max(g.Heartbeat, cfg.HeartbeatInterval), max(g.Request, cfg.RequestTimeout)
 		g.Poll = max(g.Poll, kafka.Nanos(cfg.MaxPollRecords)*s.Processing)
 		g.Callback = max(g.Callback, s.Revoke)
