@@ -411,11 +411,15 @@ func (l *life) answered(e *event.Event, client *groupClient) {
 		return
 	}
 	if m.joined != e.Generation {
-		if client == nil || client.steady == m.joined {
+		after := m.joined
+		if client == nil || client.steady >= m.joined {
 			m.missed = nil
 		}
-		if m.joined+1 < e.Generation && len(m.missed) < keptGaps {
-			m.missed = append(m.missed, struct{ after, before int32 }{m.joined, e.Generation})
+		if client != nil { // a coordinator knows of no round that was joined before it loaded the group
+			after = max(after, client.steady)
+		}
+		if after+1 < e.Generation && len(m.missed) < keptGaps {
+			m.missed = append(m.missed, struct{ after, before int32 }{after, e.Generation})
 		}
 		m.joined, m.late = e.Generation, m.instance != "" && m.since < l.rounds.formed && l.rounds.formed < e.Time
 	}
