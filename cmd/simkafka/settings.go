@@ -78,6 +78,13 @@ func (o *override) known(keys []config.Key) error {
 			}
 		}
 	}
+	if o.scope == "broker" && contains(config.TopicKeys(), o.setting.Key) {
+		ofAll := ""
+		if contains(config.BrokerKeys(), "log."+o.setting.Key) {
+			ofAll = ", or of all topics log." + o.setting.Key
+		}
+		return usage("--set %s: %s is a setting of topics; write topic:NAME:%s%s", o.text, o.setting.Key, o.setting.Key, ofAll)
+	}
 	return usage("--set %s: there is no %s setting %q%s (see simkafka config list)", o.text, o.scope, o.setting.Key, didYouMean(o.setting.Key, names))
 }
 
