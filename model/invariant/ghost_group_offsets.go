@@ -26,6 +26,8 @@ type committed struct {
 	loaded bool
 	from   position
 	number int64
+	// gone is where the tombstone of the last removal went, NoOffset for none.
+	gone kafka.Offset
 	// away are the rounds that the committer had missed, if the commit gave the partition up.
 	away missedRounds
 	// values are the last ones, newest at count-1.
@@ -61,7 +63,7 @@ const keptValues = 16
 func (x *group) committed(tp kafka.TopicPartition) *committed {
 	c := x.comsBy.Get(tp)
 	if c == nil {
-		c = &committed{tp: tp, offset: kafka.NoOffset, at: -1, index: -1}
+		c = &committed{tp: tp, offset: kafka.NoOffset, at: -1, index: -1, gone: kafka.NoOffset}
 		x.comsBy.Put(tp, c)
 		x.coms = append(x.coms, c)
 	}
@@ -75,11 +77,11 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 	switch e.Kind {
 	case event.OffsetRemoved:
 		if c.life == l || c.life == nil || l == x.newest() {
-			c.known, c.life, c.by = false, nil, nil
+			c.known, c.life, c.by, c.gone = false, nil, nil, g.tombstone(e)
 		}
 		return
 	case event.OffsetCommitted:
-		if c.known && e.First <= c.at {
+		if c.known && e.First <= c.at || c.wasRemoved(e) && g.deposed(e) {
 			return // a deposed coordinator hears of what was replicated before
 		}
 		c.by, c.number, c.loaded, c.away = nil, 0, false, nil
@@ -96,7 +98,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		x.batch.records++
 		c.batch = x.batch
 	case event.OffsetLoaded:
-		if g.deposed(e) {
+		if g.deposed(e) || c.wasRemoved(e) && g.offsetsPartition(e.Index).committed.end > c.gone {
 			return
 		}
 		if c.known && (e.First == c.at || c.batch.holds(c.at) && c.batch.holds(e.First) && e.Offset == c.offset) {
@@ -112,6 +114,22 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 	c.known, c.life, c.offset, c.at, c.published = true, l, e.Offset, e.First, e.Time
 	c.values[c.count%keptValues] = pastValue{e.Offset, e.First, e.Time, c.by, c.number, c.by != nil && g.ch.p.formerly(c.by.actor, e.Offset)}
 	c.count++
+}
+
+// tombstone is where the record of a removal goes: the end of the coordinator's log. NoOffset if
+// it is none that lasts, as another broker leads by then.
+func (g *ghost) tombstone(e *event.Event) kafka.Offset {
+	if x := g.offsetsLog(e.Index, e.Node); x.b != nil && !g.deposed(e) {
+		return x.end
+	}
+	return kafka.NoOffset
+}
+
+// wasRemoved: what an event tells of is a record from before the removal. A replica that was away
+// until a cleaner had taken the tombstone (delete.retention.ms) keeps it, and loads it when it
+// leads; the others have none (bugs S-12).
+func (c *committed) wasRemoved(e *event.Event) bool {
+	return !c.known && kafka.Offset(e.First) < c.gone
 }
 
 // offsetsLog is a broker's log of a partition of __consumer_offsets, nowhere if nothing was
