@@ -117,6 +117,7 @@ type node struct {
 	unfit string
 	// lied: its disk reported syncs that it had not done; lost: and then lost its power.
 	lied, lost bool
+	lies       []int32 // the faults by which it does so now
 	// refused is when ZooKeeper last refused a write that it made as controller.
 	refused kafka.Nanos
 }
@@ -211,6 +212,8 @@ func (g *ghost) observe(e *event.Event) {
 	case event.FaultStarted:
 		g.clockMoved = g.clockMoved || clockFault(e.Text)
 		g.diskFault(e)
+	case event.FaultEnded:
+		g.honest(e)
 	case event.ControllerElected, event.BrokerRegistered, event.BrokerUnregistered, event.ControlWrite, event.ControlExecuted:
 		g.control(e)
 	case event.TopicCreated:

@@ -58,7 +58,8 @@ func (g *ghost) sparse(e *event.Event) (sparse bool) {
 
 // diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
 // wiped. A lie lasts: what was synced in its time is below the recovery point, and is not
-// synced again when the disk is honest (UnifiedLog.flush begins at the recovery point).
+// synced again when the disk is honest (UnifiedLog.flush begins at the recovery point). An empty
+// disk has nothing of it.
 func (g *ghost) diskFault(e *event.Event) {
 	lies, wiped := strings.HasPrefix(e.Text, "lying_disk"), strings.HasPrefix(e.Text, "wipe: ")
 	if !lies && !wiped {
@@ -69,13 +70,26 @@ func (g *ghost) diskFault(e *event.Event) {
 		switch {
 		case !ok:
 		case lies:
-			g.node(id).lied = true
+			n := g.node(id)
+			n.lied, n.lies = true, append(n.lies, e.Index)
 		default:
+			n := g.node(id)
+			n.lied, n.lost = len(n.lies) > 0, false
 			g.each(func(p *partition) {
 				if r := p.known(id); r != nil {
 					r.durable = 0
 				}
 			})
+		}
+	}
+}
+
+// honest ends a lie: one firing of a fault, which names no nodes then.
+func (g *ghost) honest(e *event.Event) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if at := slices.Index(n.lies, e.Index); at >= 0 {
+			n.lies = slices.Delete(n.lies, at, at+1)
 		}
 	}
 }
