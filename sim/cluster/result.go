@@ -96,6 +96,7 @@ func (c *Cluster) toolConsumer() *config.Consumer {
 		// A broker copies what is not in one piece: reading all logs back must not double
 		// the memory of the run.
 		{Key: "max.partition.fetch.bytes", Value: "65536"},
+		{Key: "metadata.max.age.ms", Value: "5000"}, // the broker that it asks may not know a partition yet
 	})
 	if len(errs) > 0 {
 		panic(errs[0]) // the settings above are valid

@@ -139,13 +139,19 @@ func unread(v *client.Verifier) (lines []string) {
 	return lines
 }
 
+// verifierConfig lists what was ever led. A broker may not have heard of an added partition yet: a
+// controller whose request to it was lost waits for controller.socket.timeout.ms.
 func (c *Cluster) verifierConfig() client.VerifierConfig {
 	cfg := client.VerifierConfig{Consumer: c.toolConsumer(), Bootstrap: c.bootstrap()}
 	for _, t := range c.spec.Topics {
 		if c.view.isGone(t.Name) {
 			continue
 		}
-		cfg.Assignment.Topics = append(cfg.Assignment.Topics, t.Name)
+		for _, tp := range c.view.order {
+			if tp.Topic == t.Name && c.view.at(tp).isr != nil {
+				cfg.Assignment.Partitions = append(cfg.Assignment.Partitions, tp)
+			}
+		}
 	}
 	return cfg
 }
