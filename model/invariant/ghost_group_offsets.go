@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"slices"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -98,7 +100,7 @@ func (x *group) offsetChanged(g *ghost, e *event.Event) {
 		x.batch.records++
 		c.batch = x.batch
 	case event.OffsetLoaded:
-		if g.deposed(e) || c.wasRemoved(e) && g.offsetsPartition(e.Index).committed.end > c.gone {
+		if g.deposed(e) || c.wasRemoved(e) && g.offsetsPartition(e.Index).lostTombstone(c.gone) {
 			return
 		}
 		if c.known && (e.First == c.at || c.batch.holds(c.at) && c.batch.holds(e.First) && e.Offset == c.offset) {
@@ -130,6 +132,11 @@ func (g *ghost) tombstone(e *event.Event) kafka.Offset {
 // leads; the others have none (bugs S-12).
 func (c *committed) wasRemoved(e *event.Event) bool {
 	return !c.known && kafka.Offset(e.First) < c.gone
+}
+
+// lostTombstone: the tombstone at an offset was committed, and a cleaner has come by it.
+func (p *partition) lostTombstone(at kafka.Offset) bool {
+	return p.committed.end > at && slices.ContainsFunc(p.replicas, func(r *replica) bool { return r.clean.bound > at })
 }
 
 // offsetsLog is a broker's log of a partition of __consumer_offsets, nowhere if nothing was
