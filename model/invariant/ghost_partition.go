@@ -229,7 +229,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.sparse = r.sparse || e.LEO > e.LogStart
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
-		if r.log.b == p.root && e.LogStart == e.LEO { // it had been emptied
+		if e.LogStart == e.LEO && (r.log.b == p.root || e.LEO > 0) { // nothing is in it that could differ
 			p.emptied(r, e.LEO)
 		}
 	case event.BecameLeader, event.BecameFollower:
