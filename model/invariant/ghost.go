@@ -111,6 +111,10 @@ type node struct {
 	executed kafka.ControllerEpoch
 	// away: its registration is gone.
 	away bool
+	// resumed: this process was paused, when the highest controller epoch was pausedIn,
+	// has gone on, and has not been elected controller since.
+	resumed  bool
+	pausedIn kafka.ControllerEpoch
 	// heard is when this process last carried out an UpdateMetadata.
 	heard kafka.Nanos
 	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
@@ -203,6 +207,8 @@ func (g *ghost) observe(e *event.Event) {
 	switch e.Kind {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)
+	case event.NodePaused, event.NodeResumed:
+		g.paused(e)
 	case event.DirectoryOffline:
 		g.unfit(e)
 	case event.Healed:
@@ -360,6 +366,7 @@ func (g *ghost) process(e *event.Event) {
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
 		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
+		n.resumed = false
 	}
 	how := exited
 	if e.Kind == event.NodeCrashed {
@@ -379,6 +386,20 @@ func (g *ghost) process(e *event.Event) {
 		}
 		r.loaded = false
 	})
+}
+
+// paused follows what a broker may hear late, because it stood still.
+func (g *ghost) paused(e *event.Event) {
+	id, ok := kafka.ParseBrokerHost(e.Actor)
+	if !ok {
+		return
+	}
+	n := g.node(id)
+	if e.Kind == event.NodePaused {
+		n.resumed, n.pausedIn = false, g.controllerEpoch
+	} else {
+		n.resumed = true
+	}
 }
 
 // ended is the end of r's process.
@@ -413,6 +434,7 @@ func (g *ghost) controlled(e *event.Event) {
 	switch e.Kind {
 	case event.ControllerElected:
 		g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
+		g.ch.n.resumed = false
 	case event.ControlWrite:
 		if e.Flag {
 			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
