@@ -13,7 +13,7 @@ func epochCacheAgrees() rule {
 			Words: "Leader epochs do not fall along a log; a leader begins its epoch at its log end and appends batches of that epoch only; a follower appends none " +
 				"of an epoch above the one it follows (profiles with fenced fetches). A log that is opened again knows the epoch of its first record, if none was ever deleted.",
 			When:   "at each append, each leader's taking office and each opening of a log",
-			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of; a power loss may bring back records that were cut, but not their epochs",
+			Broken: "before KIP-320 a follower may fetch of an epoch that it has not heard of; a power loss may bring back records that were cut, but not their epochs, or take those that a disk lied about",
 		},
 		kinds: []event.Kind{event.BatchAppended, event.BecameLeader, event.ReplicaLoaded},
 		build: func(f *findings) checker { return &epochCache{f} },
@@ -48,13 +48,18 @@ func (c *epochCache) observe(e *event.Event) {
 
 // loaded: an entry is on the medium before the first batch of its epoch is in the log, and
 // goes only with it (E-1, E-3). A power loss may bring back what was cut, without its
-// epochs; and where records are deleted the epochs of what goes are gone before anybody
+// epochs; what a disk only said to have synced may be the file of epochs (recovery names
+// those of what lies above the recovery point); and where records are deleted the epochs of what goes are gone before anybody
 // notes that it went, so that only partitions are judged that keep everything. A replica
 // that copies a compacted log gets its first batch, and with it its first entry, behind the
 // log's start.
 func (c *epochCache) loaded(e *event.Event) {
 	l, p := &c.g.ch.load, c.g.ch.p
 	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.compacted || p.deletes() || l.stop == powerLost && l.cut <= 0 {
+		return
+	}
+	if c.g.node(c.g.ch.r.node).lost {
+		c.suspend(p, "a disk had lied about the sync of the leader epochs, which a power loss then took")
 		return
 	}
 	c.violate(p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
