@@ -95,8 +95,8 @@ func (g *ghost) honest(e *event.Event) {
 }
 
 // cannotStart excuses brokers that are down for such a reason, partitions of which
-// nothing but such brokers is missing, and that there is no controller if there are no
-// others.
+// nothing but such brokers is missing, and everything if there are no others: without a
+// broker there is no controller, and no member joins.
 func (g *ghost) cannotStart(line string, p *partition) string {
 	if p != nil {
 		return g.missesUnfit(p)
@@ -114,7 +114,7 @@ func (g *ghost) cannotStart(line string, p *partition) string {
 			why = n.unfit
 		}
 	}
-	if others || line != "0 active controllers" {
+	if others {
 		return ""
 	}
 	return "no broker can start: " + why
