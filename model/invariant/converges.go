@@ -51,6 +51,9 @@ func (s *Suite) converged(open []string) {
 			why = s.g.cannotStart(o, p)
 		}
 		if why == "" {
+			why = s.g.notCounted(o, p)
+		}
+		if why == "" {
 			why = s.g.handedToNobody(o, p)
 		}
 		if why == "" {
@@ -155,6 +158,31 @@ func (g *ghost) createdUnheard(p *partition) string {
 		return ""
 	}
 	return "the controller never heard that it had created the partition's state: the write lost its answer and was refused when repeated"
+}
+
+// notCounted says that a partition has no owner because others of its topic are not in
+// the metadata of anybody (createdUnheard), and that assignors number partitions from 0 to what
+// the metadata count: the last ones are assigned to nobody, the missing ones instead
+// (AbstractPartitionAssignor.assign, Metadata's partitionCountForTopic).
+func (g *ghost) notCounted(line string, p *partition) string {
+	if p == nil || !strings.Contains(line, " has 0 owners in group ") {
+		return ""
+	}
+	counted, unheard := int32(0), ""
+	for _, x := range p.topic.parts {
+		if x == nil {
+			continue
+		}
+		if why := g.createdUnheard(x); x.auth.known && why != "" {
+			unheard = x.tp.String() + ": " + why
+		} else {
+			counted++
+		}
+	}
+	if unheard == "" || p.tp.Partition < counted {
+		return ""
+	}
+	return fmt.Sprintf("the metadata count %d partitions of its topic (%s)", counted, unheard)
 }
 
 // ofGroup says why the group that a line mentions may not come to rest.
