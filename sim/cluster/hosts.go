@@ -364,7 +364,11 @@ func (c *Cluster) exited(e kernel.Exit) {
 		return
 	}
 	if h.again {
-		c.k.At(c.k.Now(), h.boot)
+		c.k.At(c.k.Now(), func() {
+			if _, up := c.running(h.name); !up { // else another fault has started it in the same moment
+				h.boot()
+			}
+		})
 	}
 	h.stopping, h.again = false, false
 	if h.disk == nil {
