@@ -17,12 +17,25 @@ func newInvariants(a *app) *cobra.Command {
 
 func (a *app) listInvariants(w io.Writer) error {
 	for _, i := range invariant.All() {
-		err := paragraph(w, a.style(w).Bold(i.Name)+"  "+i.Rules, i.Words, label("must hold: ", i.When), label("Kafka breaks it: ", i.Broken))
-		if err != nil {
+		lines := []string{i.Words, label("must hold: ", i.When)}
+		lines = append(lines, causes(i.Causes())...)
+		if err := paragraph(w, a.style(w).Bold(i.Name)+"  "+i.Rules, lines...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// causes are the lines that say when Kafka breaks a rule: one a cause, if there are several.
+func causes(list []string) []string {
+	if len(list) == 1 {
+		return []string{"Kafka breaks it: " + list[0]}
+	}
+	lines := []string{"Kafka breaks it:"}
+	for _, c := range list {
+		lines = append(lines, "- "+c)
+	}
+	return lines
 }
 
 func label(name, text string) string {

@@ -12,7 +12,7 @@ func ackedByMinISR() rule {
 			Rules:  "INV-05 I-16",
 			Words:  "When a produce request with acks=all is answered without error, at least min.insync.replicas brokers have or had the records in their logs.",
 			When:   "at each such answer",
-			Broken: "ZooKeeper: a follower that kept other batches of an epoch that a lossy leader led again counts by its log end (A-13); it says nothing about disks",
+			Broken: "ZooKeeper: a follower that kept other batches of an epoch that a lossy leader led again counts by its log end (A-13). It says nothing about disks",
 		},
 		kinds: []event.Kind{event.ProduceAnswered},
 		build: func(f *findings) checker { return &ackedByAll{f} },

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,18 +19,22 @@ func convergesAfterHeal() rule {
 			Words: "When faults have ended and what was down runs again, within the bound there is one controller, every partition has a leader in office and its full in-sync " +
 				"set, all replicas agree, every send has ended, every consumer has caught up and knows the leaders, and everything can be read back.",
 			When: "at the end of a run that was not stopped early",
-			Broken: "all members of the in-sync set are down and the topic allows no unclean election; fewer than min.insync.replicas replicas run; " +
-				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13), " +
-				"or because a power loss brought back batches that the follower had truncated, while its epochs stayed truncated; " +
-				"an ISR change was committed, or a new partition's state created, but its answer was lost with the controller's ZooKeeper connection; " +
-				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for, " +
-				"or because a checkpoint file or partition.metadata that its lying disk had synced is not whole after a power loss; " +
-				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: " +
-				"its process had ended, or its poll interval; a partition of which the group's leader has not heard yet, because a new controller told of it later than of others, " +
-				"has no owner until the leader's metadata are renewed (metadata.max.age.ms); " +
-				"a power loss took the last records of a log and left the empty segment behind them, so that there is nothing to read up to its end; " +
-				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to; or partitions were added to it, which the " +
-				"metadata of the leader of a group leave out for the same reason",
+			Broken: causes(
+				"all members of the in-sync set are down and the topic allows no unclean election",
+				"fewer than min.insync.replicas replicas run",
+				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13)",
+				"a follower gave up on a log in which a power loss brought back batches that it had truncated, while its epochs stayed truncated",
+				"an ISR change was committed, or a new partition's state created, but its answer was lost with the controller's ZooKeeper connection",
+				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for",
+				"a broker cannot start, because a checkpoint file or partition.metadata that its lying disk had synced is not whole after a power loss",
+				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: "+
+					"its process had ended, or its poll interval",
+				"a partition of which the group's leader has not heard yet has no owner until the leader's metadata are renewed (metadata.max.age.ms), "+
+					"because a new controller told of it later than of others",
+				"a power loss took the last records of a log and left the empty segment behind them, so that there is nothing to read up to its end",
+				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
+				"partitions were added to a topic that was created again, and the metadata of the leader of a group leave them out for the same reason",
+			),
 		},
 		build: func(f *findings) checker { return &convergence{f} },
 	}
@@ -46,37 +51,28 @@ func (s *Suite) converged(open []string) {
 	f.checked++
 	for _, o := range open {
 		p := s.g.named(o)
-		why := s.g.never(p)
-		if why == "" {
-			why = s.g.cannotStart(o, p)
-		}
-		if why == "" {
-			why = s.g.notCounted(o, p)
-		}
-		if why == "" {
-			why = s.g.handedToNobody(o, p)
-		}
-		if why == "" {
-			why = s.g.unheard(o, p)
-		}
-		if why == "" {
-			why = s.g.hidden(o, p)
-		}
-		if why == "" {
-			why = s.g.ofGroup(o)
-		}
-		if why == "" {
-			why = s.g.awaitsEpoch(o, p)
-		}
-		if why == "" {
-			why = p.nothingThere(o)
-		}
-		if why != "" {
+		if why := s.g.mayStayOpen(o, p); why != "" {
 			f.suspend(p, o+": "+why)
 			continue
 		}
 		f.violate(p, "still open at the end: %s", o)
 	}
+}
+
+// mayStayOpen says why what a line tells of may be so at the end: the first excuse that it has.
+// p is the partition that the line names, nil if it names none.
+func (g *ghost) mayStayOpen(line string, p *partition) string {
+	return cmp.Or(
+		g.never(p),
+		g.cannotStart(line, p),
+		g.notCounted(line, p),
+		g.handedToNobody(line, p),
+		g.unheard(line, p),
+		g.hidden(line, p),
+		g.ofGroup(line),
+		g.awaitsEpoch(line, p),
+		p.nothingThere(line),
+	)
 }
 
 // named finds the partition that a line begins with, or mentions.

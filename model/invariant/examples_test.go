@@ -89,6 +89,17 @@ func setupOf(d *datadriven.TestData) string {
 	return strings.Join(words, " ")
 }
 
+// A list of causes is divided where no parenthesis is open.
+func TestEachCauseStandsForItself(t *testing.T) {
+	for _, x := range All() {
+		for _, c := range x.Causes() {
+			if c == "" || strings.Count(c, "(") != strings.Count(c, ")") {
+				t.Errorf("%s: %q is no cause of its own", x.Name, c)
+			}
+		}
+	}
+}
+
 func TestEveryInvariantIsDescribed(t *testing.T) {
 	infos := All()
 	if len(infos) > maxInvariants {

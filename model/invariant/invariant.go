@@ -54,7 +54,11 @@
 // KIP-848 (groups VI-10, VI-11), mirrors (INV-21), reassignment (INV-23).
 package invariant
 
-import "github.com/simkafka/simkafka/model/event"
+import (
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+)
 
 // Info describes an invariant.
 type Info struct {
@@ -62,7 +66,22 @@ type Info struct {
 	Rules  string // ids: INV-xx, I-x, V-x; groups VI-x
 	Words  string // the rule in a sentence
 	When   string // when it must hold
-	Broken string // when Kafka legitimately breaks it
+	Broken string // when Kafka legitimately breaks it; see Causes
+}
+
+// causeEnd divides the causes of Info.Broken.
+const causeEnd = "; "
+
+// causes is a text for Info.Broken.
+func causes(list ...string) string { return strings.Join(list, causeEnd) }
+
+// Causes are those for which Kafka legitimately breaks the invariant, each for itself. A
+// text that begins with never is a single one, with what might be taken for a cause.
+func (i Info) Causes() []string {
+	if strings.HasPrefix(i.Broken, "never") {
+		return []string{i.Broken}
+	}
+	return strings.Split(i.Broken, causeEnd)
 }
 
 // rule is an invariant with its checker.

@@ -15,7 +15,7 @@ func oneOwner() rule {
 			Words: "No two members of a group own a partition at once: eager members revoke all before they join, cooperative ones what goes to others before it is assigned anew.",
 			When:  "when a member takes a partition",
 			Broken: "the old owner does not know yet that it is out of the group (session, rebalance or sync timeout, a pause, no way to the coordinator), that another process came " +
-				"back under its group.instance.id, or that another coordinator serves the group (LD-10); it cannot commit then; a JoinGroup of a connection that is lost may be " +
+				"back under its group.instance.id, or that another coordinator serves the group (LD-10), and cannot commit then; a JoinGroup of a connection that is lost may be " +
 				"carried out late; a member that was away takes what it was told in a generation that has ended without it",
 		},
 		kinds: []event.Kind{event.PartitionAssigned},

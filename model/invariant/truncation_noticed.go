@@ -15,7 +15,7 @@ func truncationNoticed() rule {
 			Words: "A consumer that has read records of one leader epoch does not go on behind them where the log has records of a later epoch in their place: it asks the new leader " +
 				"for the end of its epoch, and goes back to that.",
 			When: "at each delivery that follows another one",
-			Broken: "a compacted log, whose epochs may seem to begin later than they did; a topic that was created again. Consumers before KIP-320 do not ask, and later ones once for a leader's epoch: not when it leads " +
+			Broken: "a compacted log, whose epochs may seem to begin later than they did; a topic that was created again; consumers before KIP-320 do not ask, and later ones once for a leader's epoch: not when it leads " +
 				"the same one again, after a power loss that took unsynced records",
 		},
 		kinds: []event.Kind{event.RecordDelivered},
