@@ -129,7 +129,7 @@ func (s *sweeper) words(scenario string) []string {
 		add("--seeds", fmt.Sprint(s.plan.Count))
 	}
 	add("--time", f.time)
-	if f.root != 1 {
+	if f.root != defaultRoot {
 		add("--root-seed", fmt.Sprint(f.root))
 	}
 	add("--protocol", f.protocol)

@@ -19,6 +19,7 @@ import (
 type runFlags struct {
 	seed       uint64
 	gen        string
+	beyond     bool // replaces gen by what is beyond the budget
 	protocol   string
 	set        []string
 	until      string
@@ -72,12 +73,19 @@ virtual, from the start of the run.`,
 				return nil
 			case f.gen != "" && len(args) > 0:
 				return usage("run takes scenarios or --gen, not both")
+			case f.beyond && f.gen == "":
+				return usage("--beyond-budget is about drawn scenarios: name a generator with --gen")
 			case f.gen == "" && len(args) == 0:
 				return usage("name a scenario: a built-in one (see simkafka scenarios list), a file, or -")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			if f.beyond {
+				if f.gen, err = beyondBudget(f.gen); err != nil {
+					return err
+				}
+			}
 			if f.at != "" {
 				return r.look(args[:len(args)-1])
 			}
@@ -87,6 +95,7 @@ virtual, from the start of the run.`,
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random draw")
 	fl.StringVar(&f.gen, "gen", "", "run what this `generator` draws from the seed (see scenarios generate)")
+	addBeyond(fl, &f.beyond)
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value`; may be repeated")
 	fl.StringVar(&f.until, "until", "", "stop at this virtual `time`, such as 12.5s; the run is then inconclusive")

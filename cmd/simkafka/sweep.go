@@ -49,7 +49,8 @@ func newSweep(a *app) *cobra.Command {
 		Use:   "sweep [NAME|FILE]",
 		Short: "Run many seeds, on all cores or on many machines",
 		Long: `Runs a scenario under many seeds; without one, another drawn scenario for each
-seed (--gen). It writes a line for each seed to a file in out/sweep-NAME.
+seed (--gen). It writes a line for each seed to a file in out/sweep-NAME; with
+--protocol, --set or another --root-seed, in a directory of its own beside it.
 Failures are grouped: the first ones of each kind leave a directory with scenario, result, trace, charts and the command that repeats
 the run. Every failing seed, and one passing seed of twenty, is run twice; runs
 that differ are a fault of the simulator, exit code 4.
@@ -83,9 +84,9 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.seeds, "seeds", defaultSeeds, "how many seeds; with --time alone as many as it allows")
 	fl.StringVar(&f.time, "time", "", "stop after this `time` of the clock on the wall, such as 10m")
-	fl.Uint64Var(&f.root, "root-seed", 1, "seed of the seeds")
+	fl.Uint64Var(&f.root, "root-seed", defaultRoot, "seed of the seeds")
+	addBeyond(fl, &f.beyond)
 	fl.StringVar(&f.gen, "gen", "", "draw a scenario for each seed with this `generator` (see scenarios generate); swarm if nothing is named")
-	fl.BoolVar(&f.beyond, "beyond-budget", false, "draw more faults than the settings promise to survive, and judge only what must hold even then")
 	fl.StringVar(&f.guide, "guide", guideMixed, "`how` faults are drawn: uniform, one by one; lineage, along what acknowledged records or a group's assignment rest on; mixed, each in half of the worlds")
 	fl.StringVar(&f.protocol, "protocol", "", "run under this `profile` instead of the scenario's")
 	fl.StringArrayVar(&f.set, "set", nil, "override a setting, `key=value` (see run); may be repeated")
@@ -108,6 +109,7 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 
 const (
 	defaultSeeds = 100
+	defaultRoot  = 1 // --root-seed
 	// keepEach and keepAll bound the directories that failures leave.
 	keepEach = 3
 	keepAll  = 100
@@ -139,15 +141,24 @@ func (f *sweepFlags) generator(scenario bool) (string, error) {
 	if name == "" {
 		name = defaultGenerator
 	}
-	suffix := ""
 	switch {
 	case f.beyond:
-		suffix = "-beyond"
+		return beyondBudget(name)
 	case f.guide != guideMixed:
-		suffix = "-" + f.guide
+		return guided(name, f.guide)
 	}
-	if suffix != "" && !strings.HasSuffix(name, suffix) {
-		name += suffix
+	return name, nil
+}
+
+// guided is the generator that draws faults in one way where the named one draws them in both.
+func guided(gen, guide string) (string, error) {
+	if strings.HasSuffix(gen, "-"+guide) {
+		return gen, nil
+	}
+	name := gen + "-" + guide
+	_, known := scenarios.GeneratorByName(gen)
+	if _, ok := scenarios.GeneratorByName(name); !ok && known {
+		return "", usage("--guide %s: %s draws its faults in one way only", guide, gen)
 	}
 	return name, nil
 }

@@ -27,7 +27,7 @@ const (
 func (s *sweeper) open() (file *sweep.File, name string, err error) {
 	s.dir = s.flags.out
 	if s.dir == "" {
-		s.dir = filepath.Join("out", "sweep-"+s.plan.Source.Name()+s.variant())
+		s.dir = filepath.Join("out", s.outName())
 	}
 	name = filepath.Join(s.dir, s.plan.Shard.File())
 	switch s.flags.resume {
@@ -56,6 +56,16 @@ func (s *sweeper) open() (file *sweep.File, name string, err error) {
 		return nil, "", environment(err)
 	}
 	return file, name, nil
+}
+
+// outName names what a sweep leaves: by its scenario or generator, its root seed but for 1,
+// and what the other flags change, so that sweeps of one scenario do not replace each other.
+func (s *sweeper) outName() string {
+	name := "sweep-" + s.plan.Source.Name()
+	if s.plan.Root != defaultRoot {
+		name += fmt.Sprintf("-root-%d", s.plan.Root)
+	}
+	return name + s.variant()
 }
 
 // resumed is the error of a file that cannot be taken up: nearly always it is another
