@@ -15,7 +15,8 @@ func consumerPositionMovesForward() rule {
 			Words: "A consumer gets every offset once and in order; its position moves otherwise only by a reset, which it reports, and which needs a position that " +
 				"is really out of the log's range; the final read skips nothing either.",
 			When: "at each delivery, reset and batch of the final read",
-			Broken: "committed records lost in an allowed unclean election or power loss; consumers before KIP-320 may ask a leader that has been replaced; " +
+			Broken: "committed records lost in an allowed unclean election or power loss; consumers before KIP-320 may ask a leader that has been replaced, " +
+				"and so may later ones that knew of no other when they began at a committed offset; " +
 				"control records, compaction and transactions (not in these runs)",
 		},
 		kinds: []event.Kind{event.RecordDelivered, event.PositionReset},
@@ -25,8 +26,11 @@ func consumerPositionMovesForward() rule {
 
 type forward struct{ *findings }
 
-// startReset is the reason of a consumer's first position.
-const startReset = "start"
+// Reasons of a consumer's first position: reset, or what was committed.
+const (
+	startReset     = "start"
+	committedStart = "committed"
+)
 
 func (c *forward) observe(e *event.Event) {
 	p := c.g.ch.p
@@ -65,6 +69,9 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || r.leaves(e.Text) && (p.committedBefore(e.Offset) || c.g.ch.groups.part.beganFormerly(e.Offset))) {
 		why = recreatedText
 	}
+	if why == "" && r.misled(p, c.g.lastSeen(e.Actor, p.tp), e) {
+		why = misledText
+	}
 	switch {
 	case why != "":
 		c.suspend(p, why)
@@ -82,6 +89,19 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 func (r *reader) leaves(reason string) bool {
 	return strings.HasPrefix(reason, "truncation") || r.beyond && !r.delivered
 }
+
+// misled: the consumer began at a committed offset when it knew of no leader of the partition.
+// An epoch that comes with the offset is only remembered beside another one
+// (Metadata.updateLastSeenEpochIfNewer), so that it then believed a leader that had been replaced
+// before what it had read was written, and does not know its epoch.
+func (r *reader) misled(p *partition, seen kafka.LeaderEpoch, e *event.Event) bool {
+	if !r.blind || r.delivered || !strings.HasPrefix(e.Text, "truncation") || e.Offset <= 0 || e.Offset > p.committed.end {
+		return false
+	}
+	return seen != kafka.NoLeaderEpoch && seen < p.committed.holding(e.Offset-1).epoch && seen < p.auth.epoch
+}
+
+const misledText = "a consumer that knew of no leader when it began at a committed offset asked one that had been replaced"
 
 // shortLeader says why a broker that believes to lead, perhaps in an older epoch,
 // may not have what was committed up to o.

@@ -204,6 +204,7 @@ type reader struct {
 	delivered bool              // it got a batch since its last reset
 	beyond    bool              // that brought it to where nothing was committed yet
 	epoch     kafka.LeaderEpoch // of the last batch that it got, if that is known
+	blind     bool              // it knew of no leader of the partition at its last reset
 }
 
 // readsBack: r is the final read, whose batches are not noted, and has come to offset o.

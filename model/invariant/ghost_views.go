@@ -49,6 +49,19 @@ func (g *ghost) lookedUp(e *event.Event) {
 	}
 }
 
+// lastSeen is the leader epoch of a partition that a client learned last; NoLeaderEpoch if it
+// knows none.
+func (g *ghost) lastSeen(actor string, tp kafka.TopicPartition) kafka.LeaderEpoch {
+	if v := g.viewOf(actor); v != nil {
+		for i := range v.parts {
+			if v.parts[i].tp == tp {
+				return v.parts[i].epoch
+			}
+		}
+	}
+	return kafka.NoLeaderEpoch
+}
+
 // viewEnds: another process of the client begins.
 func (g *ghost) viewEnds(actor string) {
 	if v := g.viewOf(actor); v != nil {

@@ -59,6 +59,10 @@ func (g *ghost) maybeCut(p *partition, r *replica, epoch kafka.LeaderEpoch) *inc
 	if at >= p.committed.end {
 		return nil
 	}
+	if p.cutAt(at) == nil && p.mootOlder(r) {
+		p.cutBack(r, at)
+		return nil
+	}
 	i := &incident{kind: bareCut, at: g.now, node: r.node, epoch: epoch, from: at, to: p.committed.end, held: p.committed}
 	switch {
 	case p.auth.unclean && p.auth.epoch == epoch:
@@ -77,11 +81,16 @@ func (g *ghost) maybeCut(p *partition, r *replica, epoch kafka.LeaderEpoch) *inc
 			}
 		}
 	}
+	p.cutBack(r, at)
+	return p.happened(i)
+}
+
+// cutBack: what is committed ends where r, the new leader, parts from it.
+func (p *partition) cutBack(r *replica, at kafka.Offset) {
 	p.committed = p.committed.at(at)
 	if m := meet(p.committed, r.log); m.end == at {
 		p.committed = m
 	}
-	return p.happened(i)
 }
 
 // lacks reports how far the log of a member of the in-sync set reaches into x, and
@@ -147,6 +156,16 @@ func (p *partition) excuse(r *replica, x position, at kafka.Offset) string {
 // its log start a leader keeps no epochs (LeaderEpochFileCache.truncateFromStart).
 func (p *partition) moot(r *replica, x position) bool {
 	return x.end <= p.deleted && r.reach() >= x.end
+}
+
+// mootOlder: the leader in office has deleted all that was committed, and r has other
+// records there, of an older epoch than the leader knew by then: it answered its log start
+// for the end of that epoch (LeaderEpochFileCache.endOffsetFor), so that r, which ended there,
+// was in sync. r hears of the log start with its next response. If it leads before, all that
+// is deleted may be written once more.
+func (p *partition) mootOlder(r *replica) bool {
+	x := p.committed
+	return r.log.end >= x.end && p.moot(r, x) && r.log.at(x.end).b.epoch < x.settled().b.epoch
 }
 
 // cutAt is what took, with an excuse, the committed batch at an offset; nil if nothing did.
