@@ -63,7 +63,7 @@ func (s *Suite) converged(open []string) {
 // p is the partition that the line names, nil if it names none.
 func (g *ghost) mayStayOpen(line string, p *partition) string {
 	return cmp.Or(
-		g.never(p),
+		g.never(line, p),
 		g.cannotStart(line, p),
 		g.notCounted(line, p),
 		g.handedToNobody(line, p),
@@ -88,9 +88,14 @@ func (g *ghost) named(line string) (named *partition) {
 	return named
 }
 
+// ofOwners tells whether a line is about the owners of a partition: a group shares out all that
+// the metadata name, whether they have a leader or not (AbstractPartitionAssignor.assign,
+// Cluster.partitionCountForTopic), so that what ails the partition itself is no excuse.
+func ofOwners(line string) bool { return strings.Contains(line, " owners in group ") }
+
 // never says why a partition may stay as it is for ever (cluster 10.4).
-func (g *ghost) never(p *partition) string {
-	if p == nil || !p.auth.known {
+func (g *ghost) never(line string, p *partition) string {
+	if p == nil || !p.auth.known || ofOwners(line) {
 		return ""
 	}
 	up := 0

@@ -48,8 +48,8 @@ func (c *epochCache) observe(e *event.Event) {
 
 // loaded: an entry is on the medium before the first batch of its epoch is in the log, and
 // goes only with it (E-1, E-3). A power loss may bring back what was cut, without its
-// epochs; what a disk only said to have synced may be the file of epochs (recovery names
-// those of what lies above the recovery point); and where records are deleted the epochs of what goes are gone before anybody
+// epochs; what a disk only said to have synced may be the file of epochs (see replica.bares);
+// and where records are deleted the epochs of what goes are gone before anybody
 // notes that it went, so that only partitions are judged that keep everything. A replica
 // that copies a compacted log gets its first batch, and with it its first entry, behind the
 // log's start.
@@ -58,11 +58,23 @@ func (c *epochCache) loaded(e *event.Event) {
 	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.compacted || p.deletes() || l.stop == powerLost && l.cut <= 0 {
 		return
 	}
-	if c.g.node(c.g.ch.r.node).lost {
+	if kafka.Offset(e.First) <= c.g.ch.r.bared {
 		c.suspend(p, "a disk had lied about the sync of the leader epochs, which a power loss then took")
 		return
 	}
 	c.violate(p, "the log of %s was opened from %d to %d, with leader epochs from %d on", nodeName(c.g.ch.r.node), e.LogStart, e.LEO, e.First)
+}
+
+// bares takes a log that was opened: it may know no epochs below the first that it knows, as a
+// power loss took its file of epochs, about whose sync the disk had lied. Recovery names the epochs
+// of what it reads again (LogSegment.recover), at least of the whole active segment
+// (LogLoader.recoverLog begins with the segment of the recovery point). What is lost stays lost
+// when the log is opened again. A file that was written when the disk was honest is not lost.
+func (r *replica) bares(e *event.Event) {
+	if first := kafka.Offset(e.First); r.bare && (!e.Flag || first <= e.Base) {
+		r.bared = max(r.bared, first)
+	}
+	r.bare = false
 }
 
 // deletes reports whether retention takes records within hours.

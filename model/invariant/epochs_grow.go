@@ -13,7 +13,7 @@ func epochsGrow() rule {
 			Words: "Partition epochs grow with each committed change and leader epochs with each change of leader; a broker process never accepts a leader " +
 				"epoch twice or one below; controller epochs and broker epochs grow.",
 			When:   "at each of these changes",
-			Broken: "never; a controller that was paused as it was elected may hear of it when the next one is in office",
+			Broken: "never; a controller that was paused as it was elected, until its session expired, may hear of it when the next one is in office",
 		},
 		kinds: []event.Kind{event.PartitionChanged, event.BecameLeader, event.BecameFollower, event.ControllerElected, event.BrokerRegistered},
 		build: func(f *findings) checker { return &growing{f} },
@@ -49,11 +49,14 @@ func (c *growing) observe(e *event.Event) {
 // hearsLate tells whether an election is one that ZooKeeper granted as the broker was
 // paused, and of which it hears now that it goes on: KafkaZkClient.
 // registerControllerAndIncrementControllerEpoch takes its answer whenever that
-// comes. Each grant raises /controller_epoch by one: this is a number above those that
-// there were before the pause, and that nobody else had.
+// comes. Who is granted one holds /controller until its session ends, so that there is a
+// next controller only if that expired in the pause, and all that were elected before
+// the expiry have lower numbers; this is one that nobody else had. The connection that
+// brings the answer brings the end of the session behind it: who has registered anew has no such
+// answer to come.
 func (c *growing) hearsLate(e *event.Event) bool {
 	n := c.g.ch.n
-	return n.resumed && e.ControllerEpoch > n.pausedIn && e.ControllerEpoch < c.g.controllerEpoch && c.g.ch.owner == kafka.NoNode
+	return n.late && e.ControllerEpoch > n.expiredIn && e.ControllerEpoch < c.g.controllerEpoch && c.g.ch.owner == kafka.NoNode
 }
 
 func (c *growing) committed(p *partition, was *authority, e *event.Event) {

@@ -111,17 +111,22 @@ type node struct {
 	executed kafka.ControllerEpoch
 	// away: its registration is gone.
 	away bool
-	// resumed: this process was paused, when the highest controller epoch was pausedIn,
-	// has gone on, and has not been elected controller since.
-	resumed  bool
-	pausedIn kafka.ControllerEpoch
+	// paused: this process stands still. late: its session expired while it did, when the
+	// highest controller epoch was expiredIn, and it has neither registered nor been elected
+	// controller since.
+	paused, late bool
+	expiredIn    kafka.ControllerEpoch
 	// heard is when this process last carried out an UpdateMetadata.
 	heard kafka.Nanos
 	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
 	unfit string
-	// lied: its disk reported syncs that it had not done; lost: and then lost its power.
+	// lied: since it last lost its power its disk reported syncs that it had not done; lost: it
+	// lost its power after such a lie.
 	lied, lost bool
-	lies       []int32 // the faults by which it does so now
+	lies       []int32     // the faults by which it does so now
+	honest     kafka.Nanos // when the last of them ended
+	// whole: a process has registered since, and hence opened all logs.
+	whole bool
 	// refused is when ZooKeeper last refused a write that it made as controller.
 	refused kafka.Nanos
 }
@@ -207,7 +212,7 @@ func (g *ghost) observe(e *event.Event) {
 	switch e.Kind {
 	case event.NodeBooted, event.NodeCrashed, event.NodeStopped:
 		g.process(e)
-	case event.NodePaused, event.NodeResumed:
+	case event.NodePaused, event.NodeResumed, event.SessionExpired:
 		g.paused(e)
 	case event.DirectoryOffline:
 		g.unfit(e)
@@ -366,13 +371,14 @@ func (g *ghost) process(e *event.Event) {
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
 		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
-		n.resumed = false
+		n.paused, n.late = false, false
 	}
-	how := exited
+	how, lied := exited, n.lied
 	if e.Kind == event.NodeCrashed {
 		how = killed
 		if e.Text == powerLossText {
-			how, n.lost = powerLost, n.lied
+			how = powerLost
+			n.losesPower()
 		}
 	}
 	g.each(func(p *partition) {
@@ -383,6 +389,7 @@ func (g *ghost) process(e *event.Event) {
 		if e.Kind != event.NodeBooted {
 			r.behind = r.role == follows && r.reach() < p.leaderStart
 			r.ended(how, e.Time)
+			r.bare = r.bare || how == powerLost && lied && (n.lied || r.epochsAt < n.honest)
 		}
 		r.loaded = false
 	})
@@ -390,15 +397,20 @@ func (g *ghost) process(e *event.Event) {
 
 // paused follows what a broker may hear late, because it stood still.
 func (g *ghost) paused(e *event.Event) {
-	id, ok := kafka.ParseBrokerHost(e.Actor)
+	name := e.Actor
+	if e.Kind == event.SessionExpired {
+		name = e.Text
+	}
+	id, ok := kafka.ParseBrokerHost(name)
 	if !ok {
 		return
 	}
 	n := g.node(id)
-	if e.Kind == event.NodePaused {
-		n.resumed, n.pausedIn = false, g.controllerEpoch
-	} else {
-		n.resumed = true
+	switch {
+	case e.Kind != event.SessionExpired:
+		n.paused = e.Kind == event.NodePaused
+	case n.paused:
+		n.late, n.expiredIn = true, g.controllerEpoch
 	}
 }
 
@@ -434,7 +446,7 @@ func (g *ghost) controlled(e *event.Event) {
 	switch e.Kind {
 	case event.ControllerElected:
 		g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
-		g.ch.n.resumed = false
+		g.ch.n.late = false
 	case event.ControlWrite:
 		if e.Flag {
 			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
@@ -443,6 +455,7 @@ func (g *ghost) controlled(e *event.Event) {
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered, g.ch.n.away = max(g.ch.n.registered, e.BrokerEpoch), false
+		g.ch.n.late, g.ch.n.whole = false, true
 	case event.BrokerUnregistered:
 		g.ch.n.away = true
 	case event.ControlExecuted:

@@ -205,7 +205,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	case event.BatchAppended:
 		r.sparse = r.sparse || !e.Flag && r.step == e.Seq
 		r.step = e.Seq
-		g.ch.tail = r.log.b.epoch
+		if g.ch.tail = r.log.b.epoch; g.ch.tail != e.LeaderEpoch || r.log.end == 0 {
+			r.epochsAt = e.Time
+		}
 		if p.keys != nil {
 			g.ch.unread = !p.copies(r, e)
 		}
@@ -227,6 +229,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		p.holed(r, e)
 	case event.ReplicaLoaded:
 		r.sparse = r.sparse || e.LEO > e.LogStart
+		r.bares(e)
 		g.loaded(p, r, e.LEO, !e.Flag)
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if e.LogStart == e.LEO && (r.log.b == p.root || e.LEO > 0) { // nothing is in it that could differ
@@ -270,7 +273,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 	if !r.loaded {
 		g.loaded(p, r, e.LEO, false)
-		g.ch.load.implicit = true
+		g.ch.load.implicit, r.bare, r.bared = true, false, 0
 	}
 	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
 	r.epoch, r.failed = e.LeaderEpoch, false

@@ -56,12 +56,18 @@ type replica struct {
 	step   uint64
 	sparse bool
 
-	opened  bool     // its log was opened, in a topic that was created again
-	failed  bool     // its fetcher gave it up
-	loaded  bool     // its log is open
-	stop    stopKind // of its process; running while it runs
-	stopAt  kafka.Nanos
-	wasLead bool // role when the process ended
+	opened bool // its log was opened, in a topic that was created again
+	failed bool // its fetcher gave it up
+	loaded bool // its log is open
+	// epochsAt is when a batch of another epoch than the one before was appended last, and so
+	// its file of epochs written. bare: a power loss may have taken that, as the disk had lied
+	// about the sync. bared: it has, and its log is known to name epochs from here on only.
+	epochsAt kafka.Nanos
+	bare     bool
+	bared    kafka.Offset
+	stop     stopKind // of its process; running while it runs
+	stopAt   kafka.Nanos
+	wasLead  bool // role when the process ended
 	// behind: when the process ended it followed, and its whole log lay below a leader's
 	// log start, so that it was about to empty its log.
 	behind bool
@@ -130,7 +136,7 @@ func (r *replica) rewind(to kafka.Offset) {
 
 // truncated takes a noted truncation.
 func (r *replica) truncated(to kafka.Offset, root *branch) {
-	r.cut, r.durable = min(r.cut, to), min(r.durable, to)
+	r.cut, r.durable, r.bared = min(r.cut, to), min(r.durable, to), min(r.bared, to)
 	if to > r.reach() {
 		r.rewind(root.end)
 		r.log, r.next, r.floor = position{root, to}, 0, to

@@ -23,7 +23,7 @@ import (
 // about that sync, a power loss may leave the new name with other bytes;
 // CheckpointFile.read throws IOException, LogManager.loadLogs takes the directory offline,
 // and the broker halts. The same with partition.metadata (PartitionMetadataFile), which
-// UnifiedLog reads when it is loaded.
+// UnifiedLog reads when it is loaded. A broker that has registered since has found them whole.
 //
 // A segment below the recovery point was synced, and is not recovered (LogLoader.recoverLog).
 // Where the disk lied about that sync, a power loss may leave it with other bytes. What is
@@ -36,9 +36,9 @@ func (g *ghost) unfit(e *event.Event) {
 	case n.registered > n.before:
 	case strings.Contains(e.Text, "the index is full") && g.sparse(e):
 		n.unfit = "recovery makes an index entry for each batch, and log.index.size.max.bytes has no room for as many"
-	case n.lost && strings.Contains(e.Text, "-checkpoint is corrupt"):
+	case n.lost && !n.whole && strings.Contains(e.Text, "-checkpoint is corrupt"):
 		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
-	case n.lost && strings.Contains(e.Text, "/partition.metadata is corrupt"):
+	case n.lost && !n.whole && strings.Contains(e.Text, "/partition.metadata is corrupt"):
 		n.unfit = "its disk had lied about the sync of a partition.metadata, which a power loss then spoilt"
 	case n.lost && strings.Contains(e.Text, ".log is corrupt at "):
 		n.unfit = "its disk had lied about the sync of a segment, which a power loss then spoilt"
@@ -77,7 +77,7 @@ func (g *ghost) diskFault(e *event.Event) {
 			n.lied, n.lost = len(n.lies) > 0, false
 			g.each(func(p *partition) {
 				if r := p.known(id); r != nil {
-					r.durable = 0
+					r.durable, r.bare, r.bared = 0, false, 0
 				}
 			})
 		}
@@ -89,17 +89,26 @@ func (g *ghost) honest(e *event.Event) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		if at := slices.Index(n.lies, e.Index); at >= 0 {
-			n.lies = slices.Delete(n.lies, at, at+1)
+			n.lies, n.honest = slices.Delete(n.lies, at, at+1), e.Time
 		}
 	}
 }
 
+// losesPower: what its disk lied about until now is gone, or is on the medium.
+func (n *node) losesPower() {
+	if n.lied {
+		n.lost, n.whole = true, false
+	}
+	n.lied = len(n.lies) > 0
+}
+
 // cannotStart excuses brokers that are down for such a reason, partitions of which
-// nothing but such brokers is missing, and everything if there are no others: without a
-// broker there is no controller, and no member joins.
+// nothing but such brokers is missing, and, if there are no others, that there is no
+// controller and no member joins. What clients end by themselves is judged as ever:
+// producers fail what nobody takes (delivery.timeout.ms), administrators give up.
 func (g *ghost) cannotStart(line string, p *partition) string {
-	if p != nil {
-		return g.missesUnfit(p)
+	if p != nil && !ofOwners(line) {
+		return g.missesUnfit(line, p)
 	}
 	why, others := "", false
 	for i := range g.nodes {
@@ -114,13 +123,19 @@ func (g *ghost) cannotStart(line string, p *partition) string {
 			why = n.unfit
 		}
 	}
-	if others {
+	if others || line != "0 active controllers" && !strings.HasPrefix(line, "consumer ") && !ofOwners(line) {
 		return ""
 	}
 	return "no broker can start: " + why
 }
 
-func (g *ghost) missesUnfit(p *partition) (why string) {
+// missesUnfit: a partition whose in-sync set has gone with such brokers has no leader, and nobody
+// reads it; one that has others in it, only not all of its replicas.
+func (g *ghost) missesUnfit(line string, p *partition) (why string) {
+	leads := slices.ContainsFunc(p.auth.isr, func(id kafka.NodeID) bool { return !g.node(id).down })
+	if leads && !strings.Contains(line, " has ISR ") {
+		return ""
+	}
 	for _, id := range p.assignment {
 		n := g.node(id)
 		switch {
