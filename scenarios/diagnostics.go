@@ -103,8 +103,11 @@ func suggest(word string, known []string) string {
 	if k, ok := nearest(word, known); ok {
 		return fmt.Sprintf("; did you mean %q?", k)
 	}
-	if len(known) > 0 && len(known) <= 12 {
-		return "; there is " + strings.Join(known, ", ")
+	switch {
+	case len(known) == 1:
+		return "; there is " + known[0]
+	case len(known) > 1 && len(known) <= 12:
+		return "; there are " + strings.Join(known, ", ")
 	}
 	return ""
 }

@@ -73,10 +73,10 @@ func (r *reader) syntax(err error) {
 	case strings.Contains(text, "multiple documents") || strings.Contains(text, "single document"):
 		text = "a scenario file has one document"
 	}
-	if strings.Contains(text, "tab character") { // the library names the line before
+	tab := strings.Contains(text, "cannot start any token") && line <= len(r.lines) && strings.Contains(indent(r.lines[line-1]), "\t")
+	if tab || strings.Contains(text, "tab character") { // the library may name the line before
 		for i := line - 1; i < len(r.lines); i++ {
-			indent := r.lines[i][:len(r.lines[i])-len(strings.TrimLeft(r.lines[i], " \t"))]
-			if at := strings.IndexByte(indent, '\t'); at >= 0 {
+			if at := strings.IndexByte(indent(r.lines[i]), '\t'); at >= 0 {
 				line, col, text = i+1, at+1, "a tab in the indentation; YAML takes blanks only"
 				break
 			}
@@ -84,6 +84,9 @@ func (r *reader) syntax(err error) {
 	}
 	r.add(line, col, false, "%s", text)
 }
+
+// indent is the white space that a line begins with.
+func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
 func (r *reader) errorAt(n *yaml.Node, format string, args ...any) {
 	r.add(n.Line, n.Column, false, format, args...)
@@ -136,7 +139,7 @@ func (r *reader) mapping(n *yaml.Node, what string, fields ...field) (meant []st
 		case k.Kind != yaml.ScalarNode:
 			r.errorAt(k, "a key of %s is a word", what)
 		case f == nil:
-			r.errorAt(k, "unknown key %q in %s%s", k.Value, what, suggest(k.Value, fieldNames(fields)))
+			r.unknownKey(k, what, fieldNames(fields))
 			if near, ok := nearest(k.Value, fieldNames(fields)); ok {
 				meant = append(meant, near)
 			}
@@ -153,6 +156,18 @@ func (r *reader) mapping(n *yaml.Node, what string, fields ...field) (meant []st
 		}
 	}
 	return meant
+}
+
+func (r *reader) unknownKey(k *yaml.Node, what string, known []string) {
+	owners, places := homesOf(k.Value)
+	switch {
+	case k.Value == "<<":
+		r.errorAt(k, "keys are not merged (<<): write them out; *NAME alone stands for a whole value")
+	case owners != "":
+		r.errorAt(k, "%s is a Kafka setting of %s, no key of %s: write it in %s", k.Value, owners, what, places)
+	default:
+		r.errorAt(k, "unknown key %q in %s%s", k.Value, what, suggest(k.Value, known))
+	}
 }
 
 func find(fields []field, name string) *field {

@@ -128,7 +128,17 @@ func TestBadInputIsAnErrorAtItsPlace(t *testing.T) {
 		{"topic created again that there is not", "kill: leader(orders/0), restart_after: 5s", "create_topic: odrers", "18:29", `did you mean "orders"?`},
 		{"topic created again with settings", "kill: leader(orders/0), restart_after: 5s", "create_topic: {topic: orders}", "18:29", "not a mapping"},
 		{"topic created again for a time", "kill: leader(orders/0), restart_after: 5s", "create_topic: orders, for: 5s", "18:5", "happens at once"},
-		{"tab", "  brokers: 3", "\tbrokers: 3", "6:1", "character"},
+		{"tab", "  brokers: 3", "\tbrokers: 3", "6:1", "a tab in the indentation"},
+		{"a character that begins nothing", "brokers: 3", "brokers: @3", "6:12", "character"},
+		{"setting beside config", "brokers: 3\n", "brokers: 3\n  min.insync.replicas: 2\n", "7:3",
+			"min.insync.replicas is a Kafka setting of brokers and topics, no key of cluster: write it in cluster.config or a topic's config"},
+		{"setting beside a producer's config", "topic: orders,", "topic: orders, acks: all,", "14:30", "acks is a Kafka setting of producers, no key of a producer: write it in a producer's config"},
+		{"merged keys", "{at: 10s, kill", "{at: 10s, <<: {for: 5s}, kill", "18:15", "keys are not merged (<<)"},
+		{"time with a unit for Kafka", "min.insync.replicas: 2", "replica.lag.time.max.ms: 10s", "9:30", `"10s" is not a whole number (unit: ms)`},
+		{"size with a unit for Kafka", "min.insync.replicas: 2", "log.segment.bytes: 1MiB", "9:24", `"1MiB" is not a whole number (unit: bytes)`},
+		{"what a scenario says in its own words", "min.insync.replicas: 2", "broker.rack: a", "9:5", "broker.rack is not a setting here: write racks in cluster"},
+		{"what producers do not have", "acks: all", "enable.idempotence: true", "14:63", "producers are not idempotent yet"},
+		{"unknown key of many", "  brokers: 3", "  xxxxxxxxxxxxxxx: 3", "6:3", "; there are brokers, racks"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
 		if text == good {

@@ -29,6 +29,20 @@ var noEffect = map[string]string{
 	"queued.max.requests":               "request queues have no limit",
 }
 
+// elsewhere are settings that a scenario says in its own words, or that its actors do without.
+var elsewhere = map[string]string{
+	"bootstrap.servers":  "clients know every broker",
+	"broker.id":          "brokers have the ids 1, 2, … in their order",
+	"broker.rack":        "write racks in cluster",
+	"client.id":          "it is the client's name",
+	"client.rack":        "clients have no rack",
+	"enable.idempotence": "producers are not idempotent yet",
+	"group.id":           "write group beside config",
+	"node.id":            "brokers have the ids 1, 2, … in their order",
+	"transactional.id":   "producers have no transactions yet",
+	"zookeeper.connect":  "write endpoints in cluster.zookeeper",
+}
+
 // NoEffect says why a setting changes nothing; "" for one that is honoured.
 func NoEffect(key string) string { return noEffect[key] }
 
@@ -99,6 +113,8 @@ func (l *loader) settingKnown(n *yaml.Node, set config.Setting, s scope) bool {
 		l.errorAt(n, "%s is a setting of %s, not of %s: write it in %s, or %s here", set.Key, owners, scopeNames[s].of, places, near)
 	case owners != "":
 		l.errorAt(n, "%s is a setting of %s, not of %s: write it in %s", set.Key, owners, scopeNames[s].of, places)
+	case elsewhere[set.Key] != "":
+		l.errorAt(n, "%s is not a setting here: %s", set.Key, elsewhere[set.Key])
 	case isNear:
 		l.errorAt(n, "unknown setting %q; did you mean %q?", set.Key, near)
 	default:

@@ -116,7 +116,7 @@ var brokerKeys = []key[Broker]{
 // hours keeps a setting in hours as milliseconds.
 func hours[T any](name, def string, field func(*T) *int64) key[T] {
 	return key[T]{Key{Name: name, Unit: "h", Default: def}, func(c *T, v string) error {
-		n, err := parseNumber(v, 0, maxInt64/3_600_000)
+		n, err := parseNumber(v, "h", 0, maxInt64/3_600_000)
 		if err == nil {
 			*field(c) = n * 3_600_000
 		}
@@ -127,7 +127,7 @@ func hours[T any](name, def string, field func(*T) *int64) key[T] {
 // retention is a time in units of scale ms, kept in ms; any negative one is for ever.
 func retention[T any](name, unit, def string, scale int64, field func(*T) *int64) key[T] {
 	return key[T]{Key{Name: name, Unit: unit, Default: def}, func(c *T, v string) error {
-		n, err := parseNumber(v, -maxInt64/scale, maxInt64/scale)
+		n, err := parseNumber(v, unit, -maxInt64/scale, maxInt64/scale)
 		switch {
 		case err != nil:
 			return err

@@ -46,7 +46,7 @@ func (k *Key) defaultFor(p *Profile) string {
 // number is a whole number in [lo, hi].
 func number[T any, N ~int | ~int8 | ~int32 | ~int64](name, unit, def string, lo, hi int64, field func(*T) *N) key[T] {
 	return key[T]{Key{Name: name, Unit: unit, Default: def}, func(c *T, v string) error {
-		n, err := parseNumber(v, lo, hi)
+		n, err := parseNumber(v, unit, lo, hi)
 		if err == nil {
 			*field(c) = N(n)
 		}
@@ -54,10 +54,13 @@ func number[T any, N ~int | ~int8 | ~int32 | ~int64](name, unit, def string, lo,
 	}}
 }
 
-func parseNumber(v string, lo, hi int64) (int64, error) {
+func parseNumber(v, unit string, lo, hi int64) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number", v)
+		if unit == "" {
+			return 0, fmt.Errorf("%q is not a whole number", v)
+		}
+		return 0, fmt.Errorf("%q is not a whole number (unit: %s)", v, unit)
 	}
 	if n < lo {
 		return 0, fmt.Errorf("%d is below the least allowed value %d", n, lo)
@@ -71,7 +74,7 @@ func parseNumber(v string, lo, hi int64) (int64, error) {
 // duration is a number of milliseconds (or scale times as many) kept as Nanos.
 func duration[T any](name, unit, def string, lo int64, scale kafka.Nanos, field func(*T) *kafka.Nanos) key[T] {
 	return key[T]{Key{Name: name, Unit: unit, Default: def}, func(c *T, v string) error {
-		n, err := parseNumber(v, lo, 1<<63-1)
+		n, err := parseNumber(v, unit, lo, 1<<63-1)
 		if err != nil {
 			return err
 		}
