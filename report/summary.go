@@ -75,14 +75,18 @@ func (p *printer) table(t Table) {
 
 // wrapped prints a paragraph: first before its first line, indent before the others.
 func (p *printer) wrapped(first, indent, text string) {
-	for _, l := range Wrap(text, p.style.width()-displayWidth(first)) {
+	width := p.style.width()
+	for _, l := range wrap(text, width-displayWidth(first), width-displayWidth(indent)) {
 		p.printf("%s%s\n", first, l)
 		first = indent
 	}
 }
 
 // Wrap breaks text at blanks; a longer word stands alone.
-func Wrap(text string, width int) []string {
+func Wrap(text string, width int) []string { return wrap(text, width, width) }
+
+// wrap breaks text at blanks where the first line has another width than the rest.
+func wrap(text string, width, rest int) []string {
 	var lines []string
 	cur := ""
 	for _, word := range strings.Fields(text) {
@@ -91,7 +95,7 @@ func Wrap(text string, width int) []string {
 			cur = word
 		case displayWidth(cur)+1+displayWidth(word) > width:
 			lines = append(lines, cur)
-			cur = word
+			cur, width = word, rest
 		default:
 			cur += " " + word
 		}

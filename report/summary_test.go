@@ -71,6 +71,22 @@ func TestSummaryFitsEightyColumns(t *testing.T) {
 	}
 }
 
+// Lines behind the first have an indent of their own, narrower or wider than what stands before
+// the first: each is as long as there is room.
+func TestParagraphsUseTheirWidth(t *testing.T) {
+	for _, before := range []string{"  ", "  312 records: "} {
+		var b strings.Builder
+		p := &printer{w: &b, style: Style{Width: 40}}
+		p.wrapped(before, "      ", strings.Repeat("x ", 200))
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		for i, l := range lines {
+			if displayWidth(l) > 40 || displayWidth(l) < 39 && i < len(lines)-1 {
+				t.Errorf("%d columns: %q", displayWidth(l), l)
+			}
+		}
+	}
+}
+
 // TestStoriesFitOneScreen: at most 40 lines at 100 columns, however much there is
 // to tell (interface U14).
 func TestStoriesFitOneScreen(t *testing.T) {
