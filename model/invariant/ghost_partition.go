@@ -52,7 +52,8 @@ type partition struct {
 	committed position
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
-	elections int // changes of leader
+	elections int         // changes of leader
+	freed     kafka.Nanos // when a stall of its leader ended last (see ghost_stall.go)
 	// compacted: a broker has begun to compact its log. keys is nil if the topic is not
 	// one to be compacted.
 	compacted bool
@@ -216,8 +217,11 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		g.ch.how, g.ch.at = p.append(r, entry{e.Base, e.CRC, uint32(e.Last - e.Base + 1)}, e.LeaderEpoch, e.Flag)
 	case event.LEOPublished:
-		r.published = e.LEO
+		r.appended(e.LEO, e.Time)
 	case event.HighWatermark:
+		if e.Flag {
+			g.moves(p, r, e)
+		}
 		r.hw, r.published = e.HW, e.LEO
 		r.topHW = max(r.topHW, e.HW)
 		if e.Flag {
@@ -259,8 +263,10 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.failed = true
 	case event.IsrProposed:
 		r.maximal, r.proposed = e.MaximalISR, e.ISR
+		r.shrinks(e.Time)
 	case event.IsrCommitted:
-		r.isr, r.maximal = e.ISR, e.ISR
+		g.frees(p, r)
+		r.isr, r.maximal, r.stall.asked = e.ISR, e.ISR, 0
 	}
 	g.segmentEvent(r, e)
 	if limit := p.topic.Retention; limit != nil && limit.Bytes >= 0 && (e.Kind == event.BatchAppended || e.Kind == event.HighWatermark) {
@@ -276,7 +282,7 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 		g.ch.load.implicit, r.bare, r.bared = true, false, 0
 	}
 	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
-	r.epoch, r.failed = e.LeaderEpoch, false
+	r.epoch, r.failed, r.stall = e.LeaderEpoch, false, stall{}
 	if e.Kind == event.BecameFollower {
 		r.role, r.leader, r.isr, r.maximal = follows, e.Leader, nil, nil
 		return

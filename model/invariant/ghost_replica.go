@@ -50,6 +50,7 @@ type replica struct {
 	// proposed is the leader's last ISR change.
 	proposed []kafka.NodeID
 	isr      []kafka.NodeID
+	stall    stall
 
 	// step is the one that noted the last batch. sparse: the log may have more batches than
 	// its indexes have entries (see ghost.unfit).

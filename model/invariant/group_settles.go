@@ -17,7 +17,8 @@ func groupSettles() rule {
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
-				"gone (the group waits for their sessions); a member whose application takes longer than session.timeout.ms for what a poll returned, " +
+				"gone (the group waits for their sessions); the controller's answer that takes a follower out of the in-sync set of a partition of __consumer_offsets was lost, " +
+				"and the leader asks again after controller.socket.timeout.ms; a member whose application takes longer than session.timeout.ms for what a poll returned, " +
 				"and does not read before that the answer to its JoinGroup; a topic that members read is deleted: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
 				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
@@ -53,10 +54,14 @@ type Rest struct {
 	Rebalances  int
 }
 
-// since is when a group was last struck, the end of the faults at the earliest.
+// since is when a group was last struck, the end of the faults at the earliest. It is, too, when
+// what its coordinator had appended no longer waits for the controller.
 func (c *settles) since(i int) kafka.Nanos {
 	for len(c.struck) <= i {
 		c.struck, c.rest = append(c.struck, 0), append(c.rest, Rest{})
+	}
+	if p := c.g.offsetsPartition(c.g.groups.list[i].index); p != nil && p.freed > c.struck[i] {
+		c.struck[i], c.rest[i] = p.freed, Rest{}
 	}
 	return max(c.g.healed, c.struck[i])
 }
@@ -270,6 +275,8 @@ func (c *settles) waits(x *group) string {
 	}
 	if p := c.g.offsetsPartition(x.index); p != nil && p.short() {
 		return fmt.Sprintf("the in-sync set of the group's partition of __consumer_offsets is %v, and min.insync.replicas is %d", p.auth.isr, p.topic.MinISR)
+	} else if p != nil && c.g.stalls(p) {
+		return "the leader of the group's partition of __consumer_offsets has no answer yet to its request to take a follower out of the in-sync set"
 	}
 	return ""
 }

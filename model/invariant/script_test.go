@@ -40,7 +40,7 @@ func newScript(t testing.TB, setup string) *script {
 		topic.Compact = &Compaction{DeleteRetention: kafka.Millis(l.number("delete-retention-ms", 86_400_000)), MinLag: kafka.Millis(l.number("min-lag-ms", 0))}
 	}
 	checks := Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic}, RetentionCheck: kafka.Millis(l.number("check", 0)),
-		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0))}
+		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0)), ControllerTimeout: 30 * kafka.Second}
 	if l.has("group") {
 		checks.Groups = []Group{setupGroup}
 		checks.Topics = append(checks.Topics, Topic{Name: offsetsTopic, MinISR: 2, Compact: &Compaction{}})
@@ -86,6 +86,7 @@ func (x *script) line(line string) {
 		for i, n := range l.nodes("node") {
 			e := l.event()
 			e.Kind, e.Node, e.Flag = event.BatchAppended, n, i == 0 && !l.has("follow")
+			e.TP.Topic = l.text("topic", e.TP.Topic)
 			x.note(e)
 		}
 	case "state":
@@ -113,6 +114,7 @@ func (x *script) line(line string) {
 	case "hw": // of a leader
 		e := l.event()
 		e.Kind, e.Flag = event.HighWatermark, true
+		e.TP.Topic = l.text("topic", e.TP.Topic)
 		x.maximal(&l, &e)
 		x.note(e)
 	case "follower-hw":

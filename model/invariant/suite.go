@@ -35,8 +35,9 @@ type Setup struct {
 	Groups []Group
 	// OffsetsRetention is offsets.retention.minutes, the shortest of all brokers; with 0
 	// no expiry of offsets is judged. Detection is how long it takes at most until a
-	// broker that is gone is replaced as leader.
-	OffsetsRetention, Detection kafka.Nanos
+	// broker that is gone is replaced as leader, ControllerTimeout the largest
+	// controller.socket.timeout.ms of all brokers.
+	OffsetsRetention, Detection, ControllerTimeout kafka.Nanos
 	// GroupMaxSize is group.max.size by broker; of one without it is not judged.
 	GroupMaxSize map[kafka.NodeID]int
 	// Scratch may be shared with the simulation; may be nil.

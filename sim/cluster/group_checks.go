@@ -43,6 +43,7 @@ func (c *Cluster) groupChecks(setup *invariant.Setup) {
 		}
 		setup.GroupMaxSize[b.node] = b.cfg.GroupMaxSize
 		setup.Detection = max(setup.Detection, 2*b.cfg.ZKSessionTimeout)
+		setup.ControllerTimeout = max(setup.ControllerTimeout, b.cfg.ControllerSocketTimeout)
 		for i := range setup.Groups {
 			setup.Groups[i].Delay = max(setup.Groups[i].Delay, b.cfg.GroupInitialDelay)
 		}
