@@ -36,9 +36,10 @@ func (g *ghost) cleaned(p *partition, r *replica, e *event.Event) {
 		r.sparse = true
 		return
 	}
-	c.base, c.end = e.Base, e.Offset
-	c.bound, c.last = max(c.bound, e.Offset), e.Time
-	c.own = r.log.at(c.bound)
+	c.base, c.end, c.last = e.Base, e.Offset, e.Time
+	if e.Offset >= c.bound { // else a log that it copied was cleaned further
+		c.bound, c.own = e.Offset, r.log.at(e.Offset)
+	}
 	if p.keys == nil {
 		return
 	}
