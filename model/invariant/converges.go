@@ -32,6 +32,7 @@ func convergesAfterHeal() rule {
 				"a partition of which the group's leader has not heard yet has no owner until the leader's metadata are renewed (metadata.max.age.ms), "+
 					"because a new controller told of it later than of others",
 				"a power loss took the last records of a log and left the empty segment behind them, so that there is nothing to read up to its end",
+				"a member commits in vain for a partition that its topic, deleted or created again, has no more, for max.poll.interval.ms before it rejoins (KAFKA-13310)",
 				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
 				"partitions were added to a topic that was created again, and the metadata of the leader of a group leave them out for the same reason",
 			),
@@ -194,9 +195,13 @@ func (g *ghost) ofGroup(line string) string {
 	words := strings.Fields(line)
 	for _, x := range g.groups.list {
 		for i := range words {
-			if words[i] == "group" && i+1 < len(words) && words[i+1] == x.id {
-				return g.cannotAppend(x)
+			if words[i] != "group" || i+1 == len(words) || words[i+1] != x.id {
+				continue
 			}
+			if why := g.cannotAppend(x); why != "" || !g.inVain(x) || ofOwners(line) && !strings.Contains(line, " has 0 owners ") {
+				return why
+			}
+			return vainText
 		}
 	}
 	return ""

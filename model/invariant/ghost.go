@@ -82,8 +82,9 @@ type change struct {
 // topic is a topic's setup and partitions.
 type topic struct {
 	Topic
-	count int32 // of partitions; 0 before it was created
-	had   int32 // count when it was deleted
+	count  int32 // of partitions; 0 before it was created
+	had    int32 // count when it was deleted, at goneAt
+	goneAt kafka.Nanos
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
 	doomed bool
@@ -340,7 +341,7 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	g.bury(t)
-	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed = t.count, 0, nil, nil, nil, true
+	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed, t.goneAt = t.count, 0, nil, nil, nil, true, g.now
 	g.disturb()
 }
 

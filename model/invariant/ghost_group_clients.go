@@ -46,6 +46,7 @@ type groupClient struct {
 	// processed yet: the application does not call it again before.
 	work   int32
 	polled kafka.Nanos
+	vain   vain
 }
 
 // joining: in the middle of a rebalance (rebalanceInProgress).
@@ -171,6 +172,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.joinLost = c.joinLost || c.state == event.MemberPreparing
 		c.losesCommits()
 	case event.MemberChanged:
+		g.goesOn(c)
 		if c.joining() {
 			c.joinEnded = e.Time
 		}
@@ -190,6 +192,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 	case event.PartitionAssigned:
 		c.own(x, e)
 	case event.PartitionRevoked, event.PartitionLost:
+		g.goesOn(c)
 		c.disown(x)
 		x.given = e.Generation
 	case event.CommittedFetched:
@@ -212,6 +215,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		x.sent = append(x.sent, sentCommit{e.Offset, e.First, e.Member, e.Generation, x.owned, -1})
 		x.newest = e.First
 	case event.CommitAnswered:
+		c.vain.answered(e)
 		if !e.Flag {
 			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First && s.member == e.Member }) // each process counts anew
 		}
@@ -266,7 +270,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.reset, c.joinLost, c.seeks = true, false, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
-	c.sync, c.seen, c.vanished, c.work = syncAnswer{}, nil, nil, 0
+	c.sync, c.seen, c.vanished, c.work, c.vain = syncAnswer{}, nil, nil, 0, vain{}
 }
 
 // syncAnswered remembers what a member was told.

@@ -61,6 +61,7 @@ type group struct {
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
+	wentOn         kafka.Nanos // when a member ended to commit in vain last (see vain)
 	handover       handover
 	reports        [maxInvariants]uint8
 }

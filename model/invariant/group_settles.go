@@ -19,7 +19,7 @@ func groupSettles() rule {
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
 				"gone (the group waits for their sessions); the controller's answer that takes a follower out of the in-sync set of a partition of __consumer_offsets was lost, " +
 				"and the leader asks again after controller.socket.timeout.ms; a member whose application takes longer than session.timeout.ms for what a poll returned, " +
-				"and does not read before that the answer to its JoinGroup; a topic that members read is deleted: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
+				"and does not read before that the answer to its JoinGroup; a topic that members read is deleted, or created again with fewer partitions: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
 				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
@@ -55,13 +55,17 @@ type Rest struct {
 }
 
 // since is when a group was last struck, the end of the faults at the earliest. It is, too, when
-// what its coordinator had appended no longer waits for the controller.
+// what its coordinator had appended no longer waits for the controller, and when a member no
+// longer commits in vain.
 func (c *settles) since(i int) kafka.Nanos {
 	for len(c.struck) <= i {
 		c.struck, c.rest = append(c.struck, 0), append(c.rest, Rest{})
 	}
 	if p := c.g.offsetsPartition(c.g.groups.list[i].index); p != nil && p.freed > c.struck[i] {
 		c.struck[i], c.rest[i] = p.freed, Rest{}
+	}
+	if at := c.g.groups.list[i].wentOn; at > c.struck[i] {
+		c.struck[i], c.rest[i] = at, Rest{}
 	}
 	return max(c.g.healed, c.struck[i])
 }
@@ -272,6 +276,9 @@ func (p *partition) short() bool { return p.auth.known && len(p.auth.isr) < p.mi
 func (c *settles) waits(x *group) string {
 	if why := c.g.cannotAppend(x); why != "" {
 		return why
+	}
+	if c.g.inVain(x) {
+		return vainText
 	}
 	if p := c.g.offsetsPartition(x.index); p != nil && p.short() {
 		return fmt.Sprintf("the in-sync set of the group's partition of __consumer_offsets is %v, and min.insync.replicas is %d", p.auth.isr, p.topic.MinISR)
