@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"reflect"
 	"strconv"
@@ -81,7 +80,12 @@ func NewTrace(w io.Writer) *Trace {
 }
 
 // Flush writes what is buffered and returns the first error of all writes.
-func (t *Trace) Flush() error { return errors.Join(t.err, t.w.Flush()) }
+func (t *Trace) Flush() error {
+	if t.err != nil {
+		return t.err // which the writer says again
+	}
+	return t.w.Flush()
+}
 
 // Event implements kernel.Observer.
 func (t *Trace) Event(e *event.Event) {

@@ -48,6 +48,12 @@ type emitted struct {
 // emit prints a job that runs this sweep in parts.
 func (s *sweeper) emit(args []string) error {
 	f := &s.flags
+	own := ""
+	for _, flag := range []string{"shard", "jobs", "resume", "out", "junit", "json", "gha", "quiet", "fail-on"} {
+		if s.given(flag) {
+			own = flag
+		}
+	}
 	most := -1
 	for _, e := range emitters {
 		if e.name == f.emit {
@@ -59,8 +65,8 @@ func (s *sweeper) emit(args []string) error {
 		return usage("--emit knows no %q%s", f.emit, oneOf(f.emit, emitNames()))
 	case f.shards < 1 || most > 0 && f.shards > most:
 		return usage("--shards %d: %s runs 1 to %s tasks in one job", f.shards, f.emit, upTo(most))
-	case f.shard != "" || f.resume != "" || f.out != "" || f.junit != "":
-		return usage("--emit prints a job; --shard, --resume, --out and --junit are the job's own")
+	case own != "":
+		return usage("--emit prints a job; --%s is the job's own", own)
 	case len(args) > 0 && args[0] == "-":
 		return usage("--emit needs the name of a scenario, not stdin")
 	}
@@ -129,6 +135,9 @@ func (s *sweeper) words(scenario string) []string {
 		add("--seeds", fmt.Sprint(s.plan.Count))
 	}
 	add("--time", f.time)
+	if f.shrink != "" {
+		words = append(words, "--shrink="+f.shrink)
+	}
 	if f.root != defaultRoot {
 		add("--root-seed", fmt.Sprint(f.root))
 	}

@@ -34,7 +34,7 @@ func TestEmittedJobsAreAsPinned(t *testing.T) {
 		{"kubernetes.yaml", "w1 --seeds 1000 --emit kubernetes --shards 16"},
 		{"kubernetes-file.yaml", "mine.yaml --time 1h --emit kubernetes --shards 4 --set producer.acks=1"},
 		{"github.yaml", "mine.yaml --seeds 1000 --emit github --shards 16"},
-		{"gitlab.yaml", "w1 --seeds 1000 --emit gitlab --shards 16 --root-seed 7 --protocol zk-2.6"},
+		{"gitlab.yaml", "w1 --seeds 1000 --emit gitlab --shards 16 --root-seed 7 --protocol zk-2.6 --shrink"},
 		{"slurm.sh", "w1 --seeds 1000 --emit slurm --shards 16"},
 	} {
 		code, stdout, stderr := simkafka(append([]string{"sweep"}, strings.Fields(c.args)...))
@@ -127,8 +127,10 @@ func TestEmitRefusesWhatNoJobCanBe(t *testing.T) {
 		"w1 --emit github --shards 257":       "github runs 1 to 256",
 		"w1 --emit gitlab --shards 201":       "gitlab runs 1 to 200",
 		"w1 --emit slurm --shards 0":          "--shards 0",
-		"w1 --emit slurm --out x":             "are the job's own",
-		"w1 --emit slurm --shard 1/2":         "are the job's own",
+		"w1 --emit slurm --out x":             "--out is the job's own",
+		"w1 --emit slurm --shard 1/2":         "--shard is the job's own",
+		"w1 --emit github --fail-on never":    "--fail-on is the job's own",
+		"w1 --emit github --jobs 2":           "--jobs is the job's own",
 		"no-such-scenario --emit slurm":       "no built-in scenario",
 		"w1 --emit slurm --set no.such.key=1": "no.such.key",
 	} {

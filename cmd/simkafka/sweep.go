@@ -77,7 +77,7 @@ Kubernetes, GitLab, Slurm and others, and fails where they are not clear.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.counted = cmd.Flags().Changed("seeds")
+			s.given = cmd.Flags().Changed
 			return s.run(args)
 		},
 	}
@@ -166,15 +166,15 @@ func guided(gen, guide string) (string, error) {
 // sweeper runs one sweep. Its runner loads the scenario and repeats runs.
 type sweeper struct {
 	*runner
-	flags   sweepFlags
-	counted bool // --seeds was given
-	plan    sweep.Plan
-	job     *job // nil of drawn scenarios
-	budget  time.Duration
-	dir     string // --out, or its default
-	touch   string // a file that the system wants to see touched
-	failed  map[uint64]string
-	canary  sweep.Canary
+	flags  sweepFlags
+	given  func(flag string) bool // on the command line
+	plan   sweep.Plan
+	job    *job // nil of drawn scenarios
+	budget time.Duration
+	dir    string // --out, or its default
+	touch  string // a file that the system wants to see touched
+	failed map[uint64]string
+	canary sweep.Canary
 	// perShrink is --shrink; shrunk are the signatures that have been shrunk.
 	perShrink time.Duration
 	shrunk    []string
@@ -237,7 +237,7 @@ func (s *sweeper) check() error {
 		s.perShrink = time.Duration(d)
 	}
 	switch {
-	case s.counted && f.seeds == 0:
+	case s.given("seeds") && f.seeds == 0:
 		return usage("--seeds 0 leaves nothing to run")
 	case f.jobs < 1 || f.jobs > maxJobs:
 		return usage("--jobs is 1 to %d", maxJobs)
@@ -256,7 +256,7 @@ const (
 func (s *sweeper) source(args []string) error {
 	f := &s.flags
 	s.plan = sweep.Plan{Root: f.root, Count: f.seeds}
-	if s.budget > 0 && !s.counted {
+	if s.budget > 0 && !s.given("seeds") {
 		s.plan.Count = 0
 	}
 	gen, err := f.generator(len(args) > 0)

@@ -36,26 +36,44 @@ func (s *sweeper) open() (file *sweep.File, name string, err error) {
 			return nil, "", err
 		}
 	case resumeAuto:
-		file, err = sweep.Resume(name, &s.plan)
+		file, err = s.takeUp(name)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, sweep.ErrEmpty) {
 			return file, name, resumed(err)
 		}
 	default:
 		name = s.flags.resume
 		s.dir = filepath.Dir(name)
-		file, err = sweep.Resume(name, &s.plan)
+		file, err = s.takeUp(name)
 		return file, name, resumed(err)
 	}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return nil, "", environment(err)
 	}
-	if err := s.clear(); err != nil {
+	if err := creatable("--junit", s.flags.junit); err != nil {
+		return nil, "", err
+	}
+	if err := errors.Join(s.clearMerged(), s.clear(func(string) bool { return true })); err != nil {
 		return nil, "", environment(err)
 	}
 	if file, err = sweep.Create(name, &s.plan); err != nil {
 		return nil, "", environment(err)
 	}
 	return file, name, nil
+}
+
+// takeUp opens the file of a sweep that goes on, and removes what it was writing when it was killed.
+func (s *sweeper) takeUp(name string) (*sweep.File, error) {
+	if _, err := os.Stat(name); err != nil {
+		return nil, err
+	}
+	if err := creatable("--junit", s.flags.junit); err != nil {
+		return nil, err
+	}
+	file, err := sweep.Resume(name, &s.plan)
+	if err != nil {
+		return nil, err
+	}
+	return file, s.clear(func(d string) bool { return strings.HasPrefix(d, ".") })
 }
 
 // outName names what a sweep leaves: by its scenario or generator, its root seed but for 1,
@@ -72,9 +90,10 @@ func (s *sweeper) outName() string {
 // sweep's, which is the user's mistake.
 func resumed(err error) error {
 	var path *fs.PathError
+	var known *codeError
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, &known):
+		return err
 	case errors.As(err, &path):
 		return environment(err)
 	}
@@ -99,23 +118,31 @@ func (s *sweeper) replaceable(name string) error {
 	return nil
 }
 
-// clear removes what an earlier sweep of the same shard has left.
-func (s *sweeper) clear() error {
-	var err error
-	if s.plan.Shard == sweep.Whole() {
-		for _, f := range []string{mergedFile, report.SummaryFile} {
-			if e := os.Remove(filepath.Join(s.dir, f)); !errors.Is(e, fs.ErrNotExist) {
-				err = errors.Join(err, e)
-			}
+// clearMerged removes what an earlier sweep that was no shard has left.
+func (s *sweeper) clearMerged() (err error) {
+	if s.plan.Shard != sweep.Whole() {
+		return nil
+	}
+	for _, f := range []string{mergedFile, report.SummaryFile} {
+		if e := os.Remove(filepath.Join(s.dir, f)); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
 		}
 	}
-	dirs, e := os.ReadDir(filepath.Join(s.dir, failuresDir))
-	if e != nil && !errors.Is(e, fs.ErrNotExist) {
-		return errors.Join(err, e)
+	return err
+}
+
+// clear removes the failures of the same shard that an earlier sweep has left, and what it
+// had not finished of them (see outDir.make), if they have names that are meant.
+func (s *sweeper) clear(meant func(name string) bool) error {
+	dirs, err := os.ReadDir(filepath.Join(s.dir, failuresDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	for _, d := range dirs {
-		k, e := strconv.ParseUint(strings.TrimPrefix(d.Name(), "k"), 10, 64)
-		if dir := s.failureDir(k); e == nil && s.plan.Shard.Owns(k) && holdsFailure(dir) {
+		name, _, unfinished := strings.Cut(d.Name(), ".tmp-")
+		k, e := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(name, "."), "k"), 10, 64)
+		dir := filepath.Join(s.dir, failuresDir, d.Name())
+		if e == nil && s.plan.Shard.Owns(k) && meant(d.Name()) && (unfinished || holdsFailure(dir)) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
@@ -173,6 +200,23 @@ func writeMerged(dir string, m, baseline *sweep.Merged) error {
 			return report.WriteSweep(w, m, report.SweepOptions{Style: report.Style{Width: 100}, Baseline: baseline})
 		}),
 		writeTo(filepath.Join(dir, mergedFile), m.Write))
+}
+
+// creatable refuses, before the work is done, a place where the file of a flag cannot be.
+func creatable(flag, name string) error {
+	if info, err := os.Stat(name); name == "" || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil // a pipe or a device
+	} else if err == nil && info.IsDir() {
+		return usage("%s %s is a directory", flag, name)
+	}
+	f, err := os.Create(partial(name))
+	if path := (*fs.PathError)(nil); errors.As(err, &path) { // not the partial file's name
+		return environment(fmt.Errorf("cannot write %s %s: %w", flag, name, path.Err))
+	}
+	if err := errors.Join(f.Close(), os.Remove(partial(name))); err != nil {
+		return environment(err)
+	}
+	return nil
 }
 
 // writeTo writes a file beside its place and puts it there when it is whole.
