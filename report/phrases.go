@@ -150,6 +150,9 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 		return because(fmt.Sprintf("position jumps from %d to %d", e.Offset, e.Base), e.Text)
 	},
 	event.MetadataSeen: func(e *event.Event) string {
+		if e.Flag {
+			return "does not know the partition any more"
+		}
 		return fmt.Sprintf("learns of leader %s, epoch %d", broker(e.Leader), e.LeaderEpoch)
 	},
 	event.CoordinatorLoaded: func(e *event.Event) string {

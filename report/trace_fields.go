@@ -131,7 +131,7 @@ var eventFields = [event.NumKinds][]field{
 	event.RecordFailed:    {fTP, fProducer, fFirst, fCount, fErr, fCreated, mark("unknown-outcome", ""), fText},
 	event.RecordDelivered: {fTP, fNode, fBase, fLast, fCRC, fCount, fProducer, fFirst, fCreated},
 	event.PositionReset:   {fTP, fOffset, fBase, fText},
-	event.MetadataSeen:    {fTP, fLeader, fEpoch},
+	event.MetadataSeen:    {fTP, fLeader, fEpoch, mark("gone", "")},
 
 	event.CoordinatorLoaded:   {fTP, fNode, fEpoch, fCount, fIndex, fOffset, fText},
 	event.CoordinatorUnloaded: {fTP, fNode, fEpoch, fCount},

@@ -26,7 +26,11 @@ type Member struct {
 type Topic struct {
 	Name       string
 	Partitions int32
-	// Racks are by partition the racks that hold a replica; nil = no racks known.
+	// Numbers are those of the partitions, ascending; nil = from 0 on. Client-side assignors
+	// share out these since 3.5, all but round robin (AbstractPartitionAssignor.assignPartitions);
+	// those before, and round robin, the first numbers.
+	Numbers []int32
+	// Racks are by partition, in the order of Numbers, the racks that hold a replica; nil = no racks known.
 	Racks [][]string
 }
 

@@ -63,7 +63,7 @@ func (c *constrained) keep() {
 			}
 		}
 		for _, k := range own {
-			c.give(c.first[k&(1<<32-1)]+int32(k>>32), m)
+			c.give(c.number(int32(k&(1<<32-1)), int32(k>>32)), m)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (c *constrained) claimsByMember() (claims []int64, end []int32) {
 		for p := c.first[t]; p < c.first[t+1]; p++ {
 			if c.keeps(p, int32(t)) {
 				m := c.claimed[p]
-				claims[at[m]] = int64(p-c.first[t])<<32 | int64(t)
+				claims[at[m]] = int64(c.partition(int32(t), p))<<32 | int64(t)
 				at[m]++
 			}
 		}

@@ -57,7 +57,7 @@ func (t *target) withDoubles(out []Assignment) []Assignment {
 	for _, d := range t.doubles {
 		topic := t.topicOf(d.partition)
 		x := &out[d.member]
-		x.Partitions = append(slices.Clip(x.Partitions), kafka.TopicPartition{Topic: t.topics[topic].Name, Partition: d.partition - t.first[topic]})
+		x.Partitions = append(slices.Clip(x.Partitions), kafka.TopicPartition{Topic: t.topics[topic].Name, Partition: t.partition(topic, d.partition)})
 		slices.SortFunc(x.Partitions, kafka.TopicPartition.Compare)
 	}
 	return out

@@ -194,10 +194,26 @@ func (g *group) topicOf(p int32) int32 {
 
 // number is that of a topic's partition, -1 if there is none.
 func (g *group) number(t, partition int32) int32 {
+	if numbers := g.topics[t].Numbers; numbers != nil {
+		at, found := slices.BinarySearch(numbers, partition)
+		if !found {
+			return -1
+		}
+		return g.first[t] + int32(at)
+	}
 	if partition < 0 || partition >= g.topics[t].Partitions {
 		return -1
 	}
 	return g.first[t] + partition
+}
+
+// partition is the topic's partition that has number p.
+func (g *group) partition(t, p int32) int32 {
+	p -= g.first[t]
+	if numbers := g.topics[t].Numbers; numbers != nil {
+		return numbers[p]
+	}
+	return p
 }
 
 // assignments turns owners into the answer. An owner of -1 or less is nobody.
@@ -217,13 +233,11 @@ func (g *group) assignments(owner []int32) []Assignment {
 		out[m] = Assignment{Member: g.members[m].ID, Partitions: all[at : at : at+counts[m]]}
 		at += counts[m]
 	}
-	p := 0
 	for t := range g.topics {
-		for i := range g.topics[t].Partitions {
+		for p := g.first[t]; p < g.first[t+1]; p++ {
 			if m := owner[p]; m >= 0 {
-				out[m].Partitions = append(out[m].Partitions, kafka.TopicPartition{Topic: g.topics[t].Name, Partition: i})
+				out[m].Partitions = append(out[m].Partitions, kafka.TopicPartition{Topic: g.topics[t].Name, Partition: g.partition(int32(t), p)})
 			}
-			p++
 		}
 	}
 	return out

@@ -14,9 +14,13 @@ func (roundRobin) Cooperative() bool                             { return false 
 func (roundRobin) UserData([]kafka.TopicPartition, int32) []byte { return nil }
 
 // Assign is AB-1: a pointer goes round the members, passing those that do not
-// subscribe to the partition's topic, and stays where it is between topics.
+// subscribe to the partition's topic, and stays where it is between topics. It counts partitions
+// and takes the first numbers for them, in all releases.
 func (roundRobin) Assign(topics []Topic, members []Member) []Assignment {
 	g := newGroup(topics, members)
+	for t := range g.topics {
+		g.topics[t].Numbers = nil // of the group's own copy
+	}
 	order := g.bySeniority()
 	owner := nobody(g.partitions())
 	next := int32(0) // a place in order

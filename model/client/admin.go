@@ -123,11 +123,11 @@ func (a *Admin) run(in *step.Input, out *step.Effects) {
 func (a *Admin) led() bool {
 	for i := range a.cfg.Topics {
 		t := a.network.meta.topic(a.cfg.Topics[i].Name)
-		if t.err != kafka.None || len(t.partitions) < max(int(a.cfg.Topics[i].Partitions), 1) {
+		if t.err != kafka.None || t.count < max(int(a.cfg.Topics[i].Partitions), 1) {
 			return false
 		}
 		for p := range t.partitions {
-			if leader, _ := a.network.meta.leaderOf(t, int32(p)); leader == kafka.NoNode {
+			if leader, _ := a.network.meta.leaderOf(t, int32(p)); t.partitions[p].known && leader == kafka.NoNode {
 				return false
 			}
 		}

@@ -108,7 +108,7 @@ func (r *reader) newFetch(n *fetchNode) *fetch {
 func (r *reader) fetchVersion() int16 {
 	v := r.cfg.Profile.Versions.Fetch
 	for i := range r.topics {
-		if t := r.topics[i].info; v >= topicIDsFrom && t.id.IsZero() && len(t.partitions) > 0 {
+		if t := r.topics[i].info; v >= topicIDsFrom && t.id.IsZero() && t.count > 0 {
 			return topicIDsFrom - 1
 		}
 	}

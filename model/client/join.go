@@ -225,11 +225,24 @@ func (g *GroupConsumer) lacksMetadata(members []assignor.Member) bool {
 func (g *GroupConsumer) groupTopics(members []assignor.Member) (topics []assignor.Topic) {
 	for _, t := range g.network.meta.topics {
 		wanted := slices.ContainsFunc(members, func(m assignor.Member) bool { return slices.Contains(m.Topics, t.name) })
-		if wanted && len(t.partitions) > 0 {
-			topics = append(topics, assignor.Topic{Name: t.name, Partitions: int32(len(t.partitions))})
+		if wanted && t.count > 0 {
+			topics = append(topics, assignor.Topic{Name: t.name, Partitions: int32(t.count), Numbers: g.numbers(t)})
 		}
 	}
 	return topics
+}
+
+// numbers are those of a topic's known partitions, nil where assignors take the first ones.
+func (g *GroupConsumer) numbers(t *topicInfo) (numbers []int32) {
+	if !g.cfg.Profile.AssignsKnown || t.count == len(t.partitions) {
+		return nil
+	}
+	for p := range t.partitions {
+		if t.partitions[p].known {
+			numbers = append(numbers, int32(p))
+		}
+	}
+	return numbers
 }
 
 // topicCount is how many partitions of a topic a leader saw.
@@ -245,7 +258,7 @@ func (g *GroupConsumer) watchTopics(members []assignor.Member) {
 	for _, t := range g.network.meta.topics {
 		own := slices.ContainsFunc(g.topics, func(o readTopic) bool { return o.info == t })
 		if own || slices.ContainsFunc(members, func(m assignor.Member) bool { return slices.Contains(m.Topics, t.name) }) {
-			g.member.counts = append(g.member.counts, topicCount{t, len(t.partitions)})
+			g.member.counts = append(g.member.counts, topicCount{t, t.count})
 		}
 	}
 }
@@ -256,7 +269,7 @@ func (g *GroupConsumer) checkCounts() {
 		return
 	}
 	for _, c := range g.member.counts {
-		if len(c.info.partitions) != c.partitions {
+		if c.info.count != c.partitions {
 			g.requestRejoin()
 			return
 		}

@@ -30,33 +30,21 @@ type brokerInfo struct {
 
 // topicInfo is one topic of interest.
 type topicInfo struct {
-	name       string
-	id         kafka.TopicID
-	err        kafka.ErrorCode // of the last response
-	partitions []leaderInfo    // by partition; empty while the topic is not known
-	// seen are the epochs of partitions that were known; they outlive a time in which the
-	// topic is unknown (Metadata.lastSeenLeaderEpochs).
-	seen []kafka.LeaderEpoch
+	name string
+	id   kafka.TopicID
+	err  kafka.ErrorCode // of the last response
+	// partitions are those that were ever known, by number; those that no response had
+	// are between them.
+	partitions []partitionInfo
+	count      int // of those that are known: Cluster.partitionCountForTopic
 }
 
-// vanish forgets the topic: the last response says that there is none.
-func (t *topicInfo) vanish(out *step.Effects) {
-	t.cut(out, 0)
-	t.id = kafka.TopicID{}
-}
-
-// cut forgets the partitions from n on, which the last response does not have.
-func (t *topicInfo) cut(out *step.Effects, n int) {
-	for p := n; p < len(t.partitions); p++ {
-		t.note(out, int32(p), leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch})
-	}
-	for len(t.seen) < len(t.partitions) {
-		t.seen = append(t.seen, kafka.NoLeaderEpoch)
-	}
-	for p := n; p < len(t.partitions); p++ {
-		t.seen[p] = t.partitions[p].epoch
-	}
-	t.partitions = t.partitions[:n]
+// partitionInfo is what is known of a partition, or was: the epoch outlives a time in which it
+// is not (Metadata.lastSeenLeaderEpochs), the leader does not.
+type partitionInfo struct {
+	leaderInfo
+	known bool // MetadataSnapshot.metadataByPartition has it
+	named bool // the response that is taken in has it; false between responses
 }
 
 // leaderInfo is the leader of a partition as last learned. The epoch never goes
@@ -64,6 +52,38 @@ func (t *topicInfo) cut(out *step.Effects, n int) {
 type leaderInfo struct {
 	leader kafka.NodeID
 	epoch  kafka.LeaderEpoch
+}
+
+// has reports whether a partition is known.
+func (t *topicInfo) has(partition int32) bool {
+	return int(partition) < len(t.partitions) && t.partitions[partition].known
+}
+
+// part is a partition's place, which is made if there is none.
+func (t *topicInfo) part(partition int32) *partitionInfo {
+	for int(partition) >= len(t.partitions) {
+		t.partitions = append(t.partitions, partitionInfo{leaderInfo: leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}})
+	}
+	return &t.partitions[partition]
+}
+
+// vanish forgets the topic: the last response says that there is none.
+func (t *topicInfo) vanish(out *step.Effects) {
+	t.forget(out)
+	t.id = kafka.TopicID{}
+}
+
+// forget forgets the partitions that the response does not name.
+func (t *topicInfo) forget(out *step.Effects) {
+	for i := range t.partitions {
+		p := &t.partitions[i]
+		if p.known && !p.named {
+			p.known, p.leader = false, kafka.NoNode
+			t.count--
+			t.note(out, int32(i), leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}, true)
+		}
+		p.named = false
+	}
 }
 
 // topic returns the topic of that name, adding it to those of interest.
@@ -107,7 +127,7 @@ func (m *metadata) leaderOf(t *topicInfo, partition int32) (kafka.NodeID, kafka.
 	if int(partition) >= len(t.partitions) {
 		return kafka.NoNode, kafka.NoLeaderEpoch
 	}
-	p := t.partitions[partition]
+	p := &t.partitions[partition]
 	if _, ok := m.addr(p.leader); !ok {
 		return kafka.NoNode, p.epoch
 	}
@@ -159,51 +179,25 @@ func (m *metadata) setBrokers(brokers []kmsg.MetadataResponseBroker) {
 	}
 }
 
+// updateTopic makes what is known of a topic of the partitions that a response names: Kafka's
+// snapshot is made of nothing else (Metadata.handleMetadataResponse).
 func (m *metadata) updateTopic(out *step.Effects, t *topicInfo, rt *kmsg.MetadataResponseTopic) (again bool) {
 	recreated := m.recreated(t.id, rt.TopicID)
 	t.id = rt.TopicID
-	before, count := len(t.partitions), t.shown(rt, recreated)
-	t.cut(out, min(before, count))
-	for len(t.partitions) < count {
-		known := leaderInfo{kafka.NoNode, kafka.NoLeaderEpoch}
-		if n := len(t.partitions); n < len(t.seen) {
-			known.epoch = t.seen[n]
-		}
-		t.partitions = append(t.partitions, known)
+	for i := range rt.Partitions {
+		t.part(rt.Partitions[i].Partition).named = true
 	}
+	t.forget(out)
 	for i := range rt.Partitions {
 		p := &rt.Partitions[i]
 		again = again || kafka.ErrorCode(p.ErrorCode).RefreshesMetadata()
-		if int(p.Partition) >= len(t.partitions) {
-			continue
-		}
-		now := leaderInfo{kafka.NodeID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)}
-		if int(p.Partition) >= before && now == t.partitions[p.Partition] { // it is there again, and nobody leads it
-			t.note(out, p.Partition, now)
-		}
-		m.adopt(out, t, p.Partition, now, recreated)
+		m.adopt(out, t, p.Partition, leaderInfo{kafka.NodeID(p.Leader), kafka.LeaderEpoch(p.LeaderEpoch)}, recreated)
 	}
 	return again
 }
 
-// shown is how many partitions are known with a response: those that it has and that were known,
-// or of which it is not older than what was known last (Metadata.updateLatestMetadata; the
-// snapshot is made of nothing else). Where a partition between others is missing, the
-// first numbers stand for them: Cluster.partitionCountForTopic.
-func (t *topicInfo) shown(rt *kmsg.MetadataResponseTopic, recreated bool) (n int) {
-	for i := range rt.Partitions {
-		p := &rt.Partitions[i]
-		at, epoch := int(p.Partition), kafka.LeaderEpoch(p.LeaderEpoch)
-		outdated := at >= len(t.partitions) && at < len(t.seen) && epoch != kafka.NoLeaderEpoch && epoch < t.seen[at] && !recreated
-		if !outdated {
-			n++
-		}
-	}
-	return n
-}
-
-func (t *topicInfo) note(out *step.Effects, partition int32, l leaderInfo) {
-	out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: partition}, Leader: l.leader, LeaderEpoch: l.epoch})
+func (t *topicInfo) note(out *step.Effects, partition int32, l leaderInfo, gone bool) {
+	out.Note(event.Event{Kind: event.MetadataSeen, TP: kafka.TopicPartition{Topic: t.name, Partition: partition}, Leader: l.leader, LeaderEpoch: l.epoch, Flag: gone})
 }
 
 // recreated reports whether a topic is another one than what was known under its name
@@ -215,26 +209,31 @@ func (m *metadata) recreated(known, id kafka.TopicID) bool {
 	return id != known && !(known.IsZero() && m.quirks.Has(quirk.IDLostUnknown))
 }
 
-// adopt replaces what is known of a partition's leader unless it is newer. A
-// version without epochs always wins (P-8).
+// adopt replaces what is known of a partition's leader unless an epoch was seen that is newer: then
+// it stays as it is, known or not. A version without epochs always wins
+// (P-8, Metadata.updateLatestMetadata).
 func (m *metadata) adopt(out *step.Effects, t *topicInfo, partition int32, l leaderInfo, recreated bool) {
-	known := &t.partitions[partition]
-	if l.epoch != kafka.NoLeaderEpoch && l.epoch < known.epoch && !recreated {
+	p := &t.partitions[partition]
+	if l.epoch != kafka.NoLeaderEpoch && l.epoch < p.epoch && !recreated {
 		return
 	}
-	if l.epoch != known.epoch || l.epoch == kafka.NoLeaderEpoch {
+	if l.epoch != p.epoch || l.epoch == kafka.NoLeaderEpoch || recreated {
 		m.learned = true
 	}
-	if l != *known {
-		t.note(out, partition, l)
+	if l != p.leaderInfo || !p.known {
+		t.note(out, partition, l, false)
 	}
-	*known = l
+	if !p.known {
+		p.known = true
+		t.count++
+	}
+	p.leaderInfo = l
 }
 
 // hint takes a newer leader from an error response (KIP-951): used if its epoch
 // is newer and the node's address is known.
 func (m *metadata) hint(out *step.Effects, t *topicInfo, partition int32, l leaderInfo) {
-	if l.leader < 0 || l.epoch < 0 || int(partition) >= len(t.partitions) || l.epoch <= t.partitions[partition].epoch {
+	if l.leader < 0 || l.epoch < 0 || !t.has(partition) || l.epoch <= t.partitions[partition].epoch {
 		return
 	}
 	if _, ok := m.addr(l.leader); !ok {
@@ -245,17 +244,21 @@ func (m *metadata) hint(out *step.Effects, t *topicInfo, partition int32, l lead
 }
 
 // sight takes an epoch that is told without its leader, as with a committed offset: if it
-// is newer than the one known, the leader is not known any more, and metadata of older
-// epochs is not taken (Metadata.updateLastSeenEpochIfNewer). It reports whether it was newer.
+// is newer than the last one seen, the leader is not known any more, and metadata of older
+// epochs are not taken (Metadata.updateLastSeenEpochIfNewer). It reports whether it was newer.
 func (m *metadata) sight(out *step.Effects, tp kafka.TopicPartition, epoch kafka.LeaderEpoch) bool {
 	t := m.find(tp.Topic, kafka.TopicID{})
 	if t == nil || int(tp.Partition) >= len(t.partitions) {
 		return false
 	}
-	if known := t.partitions[tp.Partition].epoch; known == kafka.NoLeaderEpoch || epoch <= known {
+	p := &t.partitions[tp.Partition]
+	if p.epoch == kafka.NoLeaderEpoch || epoch <= p.epoch {
 		return false
 	}
-	m.adopt(out, t, tp.Partition, leaderInfo{kafka.NoNode, epoch}, false)
+	p.leaderInfo = leaderInfo{kafka.NoNode, epoch}
+	if p.known {
+		t.note(out, tp.Partition, p.leaderInfo, false)
+	}
 	return true
 }
 

@@ -44,10 +44,10 @@ func TestATopicThatIsNewDuringARequestIsAskedForAfterIt(t *testing.T) {
 	l.do(step.Input{Kind: step.Done}) // any input
 	c, r := l.take(1)
 	l.answer(c, r, logs{}.answer(r.req, kafka.None))
-	if l.asked != 1 || len(pays.partitions) != 0 {
+	if l.asked != 1 || pays.count != 0 {
 		t.Fatalf("asked %d times, knows %+v", l.asked, pays.partitions)
 	}
-	if l.advance(2 * kafka.Second); l.asked != 2 || len(pays.partitions) != 1 {
+	if l.advance(2 * kafka.Second); l.asked != 2 || pays.count != 1 {
 		t.Errorf("asked %d times, knows %+v", l.asked, pays.partitions)
 	}
 }
@@ -104,7 +104,7 @@ func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
 		{1, 1, 5, leaderInfo{1, 5}},
 		{2, 2, 0, leaderInfo{2, 0}}, // another topic of the same name
 	} {
-		if update(s.id, s.leader, s.epoch); topic.partitions[0] != s.want {
+		if update(s.id, s.leader, s.epoch); topic.partitions[0].leaderInfo != s.want {
 			t.Errorf("%+v: knows %+v", s, topic.partitions[0])
 		}
 	}
@@ -114,7 +114,7 @@ func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
 	}
 	m.hint(out, topic, 0, leaderInfo{3, 7})
 	m.hint(out, topic, 0, leaderInfo{1, 7})
-	if topic.partitions[0] != (leaderInfo{3, 7}) {
+	if topic.partitions[0].leaderInfo != (leaderInfo{3, 7}) {
 		t.Errorf("knows %+v", topic.partitions[0])
 	}
 	// A committed offset tells of epoch 9: what brokers say of older ones is not taken.
@@ -122,10 +122,10 @@ func TestMetadataKeepsTheNewerEpochP8(t *testing.T) {
 	if m.sight(out, tp, 7) || !m.sight(out, tp, 9) {
 		t.Error("only an epoch that is newer is news")
 	}
-	if update(2, 1, 8); topic.partitions[0] != (leaderInfo{kafka.NoNode, 9}) {
+	if update(2, 1, 8); topic.partitions[0].leaderInfo != (leaderInfo{kafka.NoNode, 9}) {
 		t.Errorf("knows %+v", topic.partitions[0])
 	}
-	if update(2, 1, 9); topic.partitions[0] != (leaderInfo{1, 9}) {
+	if update(2, 1, 9); topic.partitions[0].leaderInfo != (leaderInfo{1, 9}) {
 		t.Errorf("knows %+v", topic.partitions[0])
 	}
 }
@@ -169,42 +169,15 @@ func TestMetadataOfATopicCreatedAgainAreTakenByItsID(t *testing.T) {
 			update(none, kafka.UnknownTopicOrPartition)
 		}
 		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 0})
-		if got := len(topic.partitions) > 0 && topic.partitions[0].leader == 2; got != c.taken {
+		if got := topic.count > 0 && topic.partitions[0].leader == 2; got != c.taken {
 			t.Errorf("%s: knows %+v", c.name, topic.partitions)
 		}
-		if c.unknown && !c.taken && len(topic.partitions) > 0 {
+		if c.unknown && !c.taken && topic.count > 0 {
 			t.Errorf("%s: the topic seems to be there again: %+v", c.name, topic.partitions)
 		}
 		update(c.now, kafka.None, kmsg.MetadataResponseTopicPartition{Leader: 2, LeaderEpoch: 7})
-		if topic.partitions[0] != (leaderInfo{2, 7}) {
+		if topic.partitions[0].leaderInfo != (leaderInfo{2, 7}) {
 			t.Errorf("%s: knows %+v of the epoch that it had seen", c.name, topic.partitions[0])
-		}
-	}
-}
-
-// Partitions without a leader yet are in no response: a client counts the others, and takes
-// the first numbers for them (Cluster.partitionCountForTopic).
-func TestMetadataCountThePartitionsOfAResponse(t *testing.T) {
-	m, out, name := metadata{}, step.NewEffects(), "orders"
-	topic := m.topic(name)
-	for _, s := range []struct {
-		parts []int32
-		want  int
-	}{
-		{[]int32{0}, 1},
-		{[]int32{0, 1, 3, 5, 7}, 5},
-		{[]int32{0, 5, 7}, 3},
-		{[]int32{0, 1, 2, 3, 4, 5, 6, 7}, 8},
-	} {
-		r := kmsg.NewPtrMetadataResponse()
-		r.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: addrOf(1).Host, Port: 9092}}
-		rt := kmsg.MetadataResponseTopic{Topic: &name, TopicID: kafka.TopicID{1}}
-		for _, p := range s.parts {
-			rt.Partitions = append(rt.Partitions, kmsg.MetadataResponseTopicPartition{Partition: p, Leader: 1})
-		}
-		r.Topics = []kmsg.MetadataResponseTopic{rt}
-		if m.update(out, r); len(topic.partitions) != s.want {
-			t.Errorf("%v: knows %+v", s.parts, topic.partitions)
 		}
 	}
 }
@@ -235,7 +208,7 @@ func TestMetadataForgetPartitionsThatAResponseDoesNotHave(t *testing.T) {
 		{2, []int32{0, 0, 3}, 3},
 	} {
 		update(s.id, s.epochs...)
-		if len(topic.partitions) != s.want {
+		if topic.count != s.want {
 			t.Errorf("%+v: knows %+v", s, topic.partitions)
 		}
 	}

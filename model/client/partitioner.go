@@ -36,7 +36,7 @@ func (a *accumulator) append(in *step.Input, t *topicQueues, fixed int32, r *out
 	case fixed >= 0:
 		return a.join(a.queue(t, fixed), r)
 	case r.key != nil && !a.cfg.IgnoreKeys:
-		return a.join(a.queue(t, PartitionForKey(r.key, len(t.info.partitions))), r)
+		return a.join(a.queue(t, PartitionForKey(r.key, t.info.count)), r)
 	}
 	switch a.cfg.Partitioner {
 	case config.RoundRobin:
@@ -128,20 +128,23 @@ func (a *accumulator) appendUniformSticky(in *step.Input, t *topicQueues, r *out
 func (c *chooser) switchTo(partition int32) { c.sticky, c.bytes = partition, 0 }
 
 // nextPartition draws the next sticky partition: by queue length if the partitioner
-// is adaptive, every partition has been used and their lengths differ, else
+// is adaptive, as many partitions have been used as there are and their lengths differ, else
 // uniformly among those with a leader. The lengths are those of now; Kafka's are of
 // the sender's last run.
 func (a *accumulator) nextPartition(in *step.Input, t *topicQueues) int32 {
 	draw := t.draw(in)
-	if a.cfg.Adaptive && len(t.info.partitions) >= 2 && t.used(len(t.info.partitions), a.firstNext) {
+	if used := t.used(a.firstNext); a.cfg.Adaptive && used >= max(t.info.count, 2) {
 		t.eligible, t.weights = t.eligible[:0], t.weights[:0]
-		for p := range t.info.partitions {
+		for p, q := range t.queues {
+			if q.next == a.firstNext {
+				continue
+			}
 			if leader, _ := a.meta.leaderOf(t.info, int32(p)); leader != kafka.NoNode && !a.unavailable(leader) {
 				t.eligible = append(t.eligible, int32(p))
-				t.weights = append(t.weights, int64(len(t.queues[p].waiting)))
+				t.weights = append(t.weights, int64(len(q.waiting)))
 			}
 		}
-		if weighQueues(t.weights, len(t.info.partitions)) {
+		if weighQueues(t.weights, used) {
 			total := uint64(t.weights[len(t.weights)-1])
 			return t.eligible[pick(t.weights, int64(step.Below(draw, total)))]
 		}
@@ -150,22 +153,19 @@ func (a *accumulator) nextPartition(in *step.Input, t *topicQueues) int32 {
 	return among[step.Below(draw, uint64(len(among)))]
 }
 
-// used reports whether each of the first count partitions has had a record.
-func (t *topicQueues) used(count int, firstNumber int64) bool {
-	if len(t.queues) < count {
-		return false
-	}
-	for _, q := range t.queues[:count] {
-		if q.next == firstNumber {
-			return false
+// used counts the partitions that have had a record (RecordAccumulator.TopicInfo.batches).
+func (t *topicQueues) used(firstNumber int64) (n int) {
+	for _, q := range t.queues {
+		if q.next != firstNumber {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 // weighQueues turns queue lengths into cumulative weights max + 1 - length. False
 // when there is nothing to weigh: no partition, or all lengths equal with all
-// partitions present (P-13).
+// partitions that have had a record present (P-13).
 func weighQueues(lengths []int64, partitions int) bool {
 	if len(lengths) == 0 {
 		return false
@@ -197,8 +197,8 @@ func pick(cumulative []int64, at int64) int {
 	panic("client: a draw beyond the total weight")
 }
 
-// available lists the partitions that have a leader, all of them if none has. It
-// is scratch: valid until the next choice.
+// available lists the partitions that have a leader; if none has, as many numbers as there are
+// partitions, from 0 on, whether these are known or not. It is scratch: valid until the next choice.
 func (a *accumulator) available(t *topicQueues) []int32 {
 	t.eligible = t.eligible[:0]
 	for p := range t.info.partitions {
@@ -207,7 +207,7 @@ func (a *accumulator) available(t *topicQueues) []int32 {
 		}
 	}
 	if len(t.eligible) == 0 {
-		for p := range t.info.partitions {
+		for p := range t.info.count {
 			t.eligible = append(t.eligible, int32(p))
 		}
 	}

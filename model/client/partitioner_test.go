@@ -68,7 +68,10 @@ func desk(p config.Partitioner, batchSize int32) (*accumulator, *topicQueues, *s
 	}
 	acc := newAccumulator(cfg, m, 0, nil)
 	topic := acc.topic("orders")
-	topic.info.partitions = []leaderInfo{{1, 0}, {2, 0}, {3, 0}}
+	for p := range int32(3) {
+		*topic.info.part(p) = partitionInfo{leaderInfo: leaderInfo{kafka.NodeID(p + 1), 0}, known: true}
+	}
+	topic.info.count = 3
 	in := &step.Input{Incarnation: 1}
 	in.SetDraws(step.NewDraws(3))
 	return &acc, topic, in

@@ -166,7 +166,7 @@ func (p *Producer) application(in *step.Input, out *step.Effects) kafka.Nanos {
 // call is KafkaProducer.send. False: it stays blocked, for metadata or for memory.
 func (p *Producer) call(in *step.Input, out *step.Effects, c *call) bool {
 	w := &p.cfg.Workload
-	if n := len(p.topic.info.partitions); n == 0 || int(w.Partition) >= n {
+	if n := p.topic.info.count; n == 0 || int(w.Partition) >= n {
 		p.network.requestUpdate()
 		return false
 	}

@@ -111,9 +111,11 @@ func (r *reader) assign() {
 	r.seen = r.network.meta.version
 	for i := range r.topics {
 		t := &r.topics[i]
-		for p := len(t.parts); p < len(t.info.partitions); p++ {
-			t.parts = append(t.parts, nil)
-			if t.wanted(int32(p), i, r.index, r.members) {
+		for p := range t.info.partitions {
+			if p == len(t.parts) {
+				t.parts = append(t.parts, nil)
+			}
+			if t.parts[p] == nil && t.info.partitions[p].known && t.wanted(int32(p), i, r.index, r.members) {
 				r.adopt(t, int32(p))
 			}
 		}

@@ -65,11 +65,11 @@ func (v *Verifier) Remaining() []StartOffset {
 	var left []StartOffset
 	for i := range v.topics {
 		t := &v.topics[i]
-		if len(t.info.partitions) == 0 {
+		if t.info.count == 0 {
 			left = append(left, StartOffset{TP: kafka.TopicPartition{Topic: t.info.name, Partition: -1}, Offset: kafka.NoOffset})
 		}
 		for _, p := range t.listed {
-			if len(t.info.partitions) > 0 && int(p) >= len(t.info.partitions) {
+			if t.info.count > 0 && (int(p) >= len(t.parts) || t.parts[p] == nil) {
 				left = append(left, StartOffset{TP: kafka.TopicPartition{Topic: t.info.name, Partition: p}, Offset: kafka.NoOffset})
 			}
 		}

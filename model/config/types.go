@@ -37,6 +37,9 @@ type Profile struct {
 	HaltOnDirFailure bool
 	HWMinISRGate     bool // KAFKA-15583
 	IndexPerBatch    bool // KAFKA-806: followers index each batch of an append, as leaders do
+	// AssignsKnown: a group's leader assigns the partitions that its metadata have, and not as many numbers
+	// from 0 on (since 3.5, KIP-881; round robin counts as before).
+	AssignsKnown bool
 	// OffsetsFactorOfAlive: __consumer_offsets is made with fewer replicas where fewer
 	// brokers are alive than offsets.topic.replication.factor says (before KIP-115).
 	OffsetsFactorOfAlive bool

@@ -118,7 +118,9 @@ const (
 	// of a group: Group, Member, Generation, Flag = a poll took only the batch's beginning.
 	RecordDelivered
 	PositionReset // a consumer's position jumped: TP, Offset = from, Base = to, Text = reason
-	MetadataSeen  // a client adopted newer metadata for TP: Leader, LeaderEpoch
+	// MetadataSeen: a client adopted newer metadata for TP: Leader, LeaderEpoch; Flag = they do
+	// not have it any more.
+	MetadataSeen
 
 	// --- the log cleaner ---
 

@@ -116,7 +116,7 @@ func (c *sticks) couldKeep(l *life, owner map[kafka.TopicPartition]*member, prot
 		list, _ := m.sub.claims(protocol)
 		n := 0
 		for _, tp := range list {
-			if owner[tp] == m && m.sub.wants(tp.Topic) && tp.Partition < c.g.countedBy(l, tp.Topic) && !slices.Contains(gone, tp.Topic) {
+			if owner[tp] == m && m.sub.wants(tp.Topic) && c.g.maySee(l, tp) && !slices.Contains(gone, tp.Topic) {
 				n++
 			}
 		}

@@ -17,7 +17,7 @@ func assignmentValid() rule {
 				"first), and each member gets only topics that it subscribes to.",
 			When: "at each generation that becomes stable with one of Kafka's assignors",
 			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic or than added partitions, so that it " +
-				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors number as many as they count from 0, and the last ones are left out; the same where a new controller has told " +
+				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors before 3.5, and round robin, number as many as they count from 0, and the last ones are left out; the same where a new controller has told " +
 				"a broker that has just begun only of the partitions that have a live replica",
 		},
 		kinds: []event.Kind{event.GroupChanged},
@@ -90,6 +90,8 @@ func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicParti
 		case owner[tp] != nil:
 			known = true
 		case l.withheld(tp): // as far as one can tell: a leader that does not know it gives it to nobody, too
+		case c.g.numbers(l) && c.g.leftOut(l, c.g.partition(tp)):
+			c.suspend(c.g.partition(tp), "the leader's metadata left it out")
 		default:
 			none = append(none, tp)
 		}
@@ -113,15 +115,21 @@ func (g *ghost) partitionsOf(topic string) int32 {
 	return 0
 }
 
+// numbers: the leader of a generation assigns the partitions that its metadata have, and not the
+// first numbers.
+func (g *ghost) numbers(l *life) bool {
+	return g.setup.Profile.AssignsKnown && l.protocol != "roundrobin"
+}
+
 // knownTo is how many partitions the leader of a generation knew of a topic: the least
 // of the counts that the topic has had, or that brokers were told of, that is above all
 // that it assigned; or what a new controller told first, if the leader has seen no more since; or
-// those that its metadata do not leave out (see hides).
+// those that its metadata did not leave out (see leftOut).
 //
-// Where partitions without a leader yet lie between others, Kafka's assignors share out
-// numbers that no metadata have and leave the last ones out, until these have leaders and
-// the count grows (Cluster.partitionCountForTopic; from 3.5 on, with RangeAssignor's
-// partitions and AbstractStickyAssignor's of a group that owns nothing as exceptions).
+// Where metadata leave out partitions between others, Kafka's assignors share out
+// numbers that these do not have and leave the last ones out, until these are known and
+// the count grows (Cluster.partitionCountForTopic); from 3.5 on all but round robin assign those that
+// metadata have.
 func (g *ghost) knownTo(l *life, topic string) int32 {
 	most, known := l.highest(topic), g.partitionsOf(topic)
 	seen := g.sightOf(l, topic).least
@@ -129,7 +137,7 @@ func (g *ghost) knownTo(l *life, topic string) int32 {
 		if t.Name != topic {
 			continue
 		}
-		if n := t.count - g.hiddenFrom(l, t); n > most {
+		if n := t.count - g.leavesOut(l, t); !g.numbers(l) && n > most {
 			known = min(known, n)
 		}
 		for _, n := range t.toldFirst {

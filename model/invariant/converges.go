@@ -163,28 +163,49 @@ func (g *ghost) createdUnheard(p *partition) string {
 }
 
 // notCounted says that a partition has no owner because others of its topic are not in
-// the metadata of anybody (createdUnheard), and that assignors number partitions from 0 to what
-// the metadata count: the last ones are assigned to nobody, the missing ones instead
+// the metadata of anybody (createdUnheard) or not in those of the group's leader (hides), and that assignors
+// number partitions from 0 to what the metadata count: the last ones are assigned to nobody, the missing ones instead
 // (AbstractPartitionAssignor.assign, Metadata's partitionCountForTopic).
 func (g *ghost) notCounted(line string, p *partition) string {
 	if p == nil || !strings.Contains(line, " has 0 owners in group ") {
 		return ""
 	}
-	counted, unheard := int32(0), ""
+	l := g.leads(line)
+	if l != nil && (g.numbers(l) || g.hides(g.groups.byMember[l.leader].actor, p)) {
+		return ""
+	}
+	counted, missing := int32(0), ""
 	for _, x := range p.topic.parts {
-		if x == nil {
+		if x == nil || !x.auth.known {
 			continue
 		}
-		if why := g.createdUnheard(x); x.auth.known && why != "" {
-			unheard = x.tp.String() + ": " + why
+		if why := g.createdUnheard(x); why != "" {
+			missing = x.tp.String() + ": " + why
+		} else if l != nil && g.hides(g.groups.byMember[l.leader].actor, x) {
+			missing = x.tp.String() + ": the group's leader " + hiddenText
 		} else {
 			counted++
 		}
 	}
-	if unheard == "" || p.tp.Partition < counted {
+	if missing == "" || p.tp.Partition < counted {
 		return ""
 	}
-	return fmt.Sprintf("the metadata count %d partitions of its topic (%s)", counted, unheard)
+	return fmt.Sprintf("the metadata count %d partitions of its topic (%s)", counted, missing)
+}
+
+// leads is the stable generation of the group of which a line says that a partition has no owner in it,
+// if its leader is known.
+func (g *ghost) leads(line string) *life {
+	if g.groups == nil {
+		return nil
+	}
+	for _, x := range g.groups.list {
+		l := x.newest()
+		if strings.HasSuffix(line, " has 0 owners in group "+x.id) && l != nil && l.state == event.GroupStable && g.groups.byMember[l.leader] != nil {
+			return l
+		}
+	}
+	return nil
 }
 
 // ofGroup says why the group that a line mentions may not come to rest.

@@ -297,7 +297,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		return
 	}
 	switch c.seenAt = e.Time; {
-	case e.LeaderEpoch == kafka.NoLeaderEpoch && e.Leader == kafka.NoNode: // it is gone
+	case e.Flag: // it is gone
 		c.seen = slices.DeleteFunc(c.seen, func(tp kafka.TopicPartition) bool { return tp == e.TP })
 		if !slices.Contains(c.vanished, e.TP) {
 			c.vanished = append(c.vanished, e.TP)

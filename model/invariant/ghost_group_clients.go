@@ -35,8 +35,7 @@ type groupClient struct {
 	parts    []*clientPart
 	byTP     kafka.PartitionTable[clientPart]
 	sync     syncAnswer
-	// seen are the partitions that its metadata had since its process began, or since their
-	// topic was unknown.
+	// seen are the partitions that its metadata have.
 	seen   []kafka.TopicPartition
 	seenAt kafka.Nanos // when it last learned something of a partition
 	// vanished are those that its metadata had and have no more.

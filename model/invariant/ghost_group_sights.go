@@ -18,12 +18,13 @@ type sights struct {
 	topics     []sight
 }
 
-// sight is the least that was known of a topic: so many partitions, up to the last, or, if
+// sight is the least that was known of a topic: so many partitions, always these, or, if
 // gone, that there is none of that name any more.
 type sight struct {
-	topic string
-	least int32
-	gone  bool
+	topic  string
+	least  int32
+	always []int32
+	gone   bool
 }
 
 // completes begins the sights of a generation.
@@ -32,10 +33,21 @@ func (c *groupClient) completes(e *event.Event) {
 	for _, list := range [2][]kafka.TopicPartition{c.seen, c.vanished} {
 		for _, tp := range list {
 			if x, found := c.sights.of(tp.Topic); !found {
-				x.least, x.gone = c.has(tp.Topic), c.lost(tp.Topic)
+				*x = c.sight(tp.Topic)
 			}
 		}
 	}
+}
+
+// sight is what is known of a topic now.
+func (c *groupClient) sight(topic string) sight {
+	x := sight{topic: topic, least: c.has(topic), gone: c.lost(topic)}
+	for _, tp := range c.seen {
+		if tp.Topic == topic {
+			x.always = append(x.always, tp.Partition)
+		}
+	}
+	return x
 }
 
 // of finds a topic, or adds it as one of which nothing was known.
@@ -53,14 +65,15 @@ func (s *sights) of(topic string) (x *sight, found bool) {
 func (c *groupClient) sees(topic string) {
 	x, _ := c.sights.of(topic)
 	x.least, x.gone = min(x.least, c.has(topic)), x.gone || c.lost(topic)
+	x.always = slices.DeleteFunc(x.always, func(p int32) bool { return !slices.Contains(c.seen, kafka.TopicPartition{Topic: topic, Partition: p}) })
 }
 
-// has is the number of partitions of a topic up to the last that the member's metadata have
-// had since its process began, or since the topic was unknown to it.
+// has is the number of partitions of a topic that the member's metadata have
+// (Cluster.partitionCountForTopic).
 func (c *groupClient) has(topic string) (n int32) {
 	for _, tp := range c.seen {
 		if tp.Topic == topic {
-			n = max(n, tp.Partition+1)
+			n++
 		}
 	}
 	return n
@@ -82,5 +95,5 @@ func (g *ghost) sightOf(l *life, topic string) sight {
 		x, _ := s.of(topic)
 		return *x
 	}
-	return sight{least: c.has(topic), gone: c.lost(topic)}
+	return c.sight(topic)
 }

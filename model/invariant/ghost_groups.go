@@ -231,12 +231,15 @@ func (x *group) life(e *event.Event) *life {
 // newest is the coordinator of the highest epoch, nil without one.
 func (x *group) newest() (n *life) {
 	for _, l := range x.lives {
-		if n == nil || l.epoch >= n.epoch {
+		if n == nil || l.epoch > n.epoch || l.epoch == n.epoch && (l.lived() || !n.lived()) {
 			n = l
 		}
 	}
 	return n
 }
+
+// lived: the broker had the group, and has not only refused a member of it.
+func (l *life) lived() bool { return l.past[len(l.past)-1].at >= 0 }
 
 // end ends the life on a broker.
 func (x *group) end(node kafka.NodeID) {

@@ -35,7 +35,9 @@ type partition struct {
 	assignment []kafka.NodeID
 	auth       authority
 	told       bool // a controller knows its state and tells brokers of it
+	toldAt     kafka.Nanos
 	later      bool // brokers were told of others of its topic without it
+	behind     bool // a new controller told of it in its second request only
 	// chosen are the leaders by epoch as committed, took those as brokers took
 	// office; newest last, bounded.
 	chosen, took []office

@@ -18,7 +18,7 @@ func (g *ghost) tell(p *partition) {
 	if p.told {
 		return
 	}
-	p.told = true
+	p.told, p.toldAt = true, g.now
 	t := p.topic
 	n := int32(0)
 	for _, o := range t.parts {
@@ -49,7 +49,8 @@ func (g *ghost) controllerReads() {
 			t.toldFirst = append(t.toldFirst, n)
 			for _, p := range t.parts {
 				if p != nil {
-					p.later = p.later || !g.toldFirst(p)
+					p.behind = p.behind || !g.toldFirst(p)
+					p.later = p.later || p.behind
 				}
 			}
 		}

@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -44,7 +43,7 @@ func (g *ghost) lookedUp(e *event.Event) {
 		i = len(v.parts) - 1
 	}
 	x := &v.parts[i]
-	if x.has = e.LeaderEpoch != kafka.NoLeaderEpoch || e.Leader != kafka.NoNode; e.LeaderEpoch != kafka.NoLeaderEpoch {
+	if x.has = !e.Flag; e.LeaderEpoch != kafka.NoLeaderEpoch {
 		x.epoch = e.LeaderEpoch
 	}
 }
@@ -93,14 +92,25 @@ func (g *ghost) hides(actor string, p *partition) bool {
 	return i >= 0 && !v.parts[i].has && v.parts[i].epoch > p.auth.epoch && p.hadEpoch(v.parts[i].epoch)
 }
 
-// hiddenFrom counts the partitions that the metadata of a generation's leader leave out so.
-func (g *ghost) hiddenFrom(l *life, t *topic) (n int32) {
-	c := g.groups.byMember[l.leader]
-	if c == nil || len(t.graves) == 0 {
-		return 0
+// leftOut reports whether the metadata of a generation's leader had some partitions of a topic
+// and left this one out, for a cause: they hide it, or were of a time when brokers were told of
+// those only.
+func (g *ghost) leftOut(l *life, p *partition) bool {
+	c, s := g.groups.byMember[l.leader], g.sightOf(l, p.tp.Topic)
+	if c == nil || s.least == 0 || slices.Contains(s.always, p.tp.Partition) {
+		return false
 	}
+	asOld := func(n int32) bool { // it was told of before p
+		q := g.partition(kafka.TopicPartition{Topic: p.tp.Topic, Partition: n})
+		return q.told && (!p.told || q.toldAt < p.toldAt)
+	}
+	return p.behind || g.hides(c.actor, p) || !slices.ContainsFunc(s.always, func(n int32) bool { return !asOld(n) })
+}
+
+// leavesOut counts these partitions.
+func (g *ghost) leavesOut(l *life, t *topic) (n int32) {
 	for _, p := range t.parts {
-		if p != nil && p.auth.known && g.hides(c.actor, p) {
+		if p != nil && p.tp.Partition < t.count && g.leftOut(l, p) {
 			n++
 		}
 	}
@@ -121,17 +131,8 @@ func (g *ghost) hidden(line string, p *partition) string {
 			return "it " + hiddenText
 		}
 	}
-	if g.groups == nil {
-		return ""
-	}
-	for _, x := range g.groups.list {
-		l := x.newest()
-		if !strings.HasSuffix(line, " has 0 owners in group "+x.id) || l == nil || l.state != event.GroupStable {
-			continue
-		}
-		if c := g.groups.byMember[l.leader]; c != nil && g.hides(c.actor, p) {
-			return "the group's leader " + hiddenText
-		}
+	if l := g.leads(line); l != nil && g.hides(g.groups.byMember[l.leader].actor, p) {
+		return "the group's leader " + hiddenText
 	}
 	return ""
 }
