@@ -17,7 +17,7 @@ func assignmentFair() rule {
 			Words: "range gives each subscriber of a topic the block that its place says; roundrobin, sticky and cooperative-sticky give members with equal subscriptions numbers of " +
 				"partitions that differ by one at most; with other subscriptions the sticky ones leave no partition whose move would make two members more equal.",
 			When:   "at each generation that becomes stable with one of Kafka's assignors",
-			Broken: "a cooperative generation on the way to the next one is only bounded from above",
+			Broken: "a cooperative generation on the way to the next one is only bounded from above; the leader knew a static member by an id that was taken back before it assigned",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &fair{f} },
@@ -28,7 +28,7 @@ type fair struct{ *findings }
 
 func (c *fair) observe(e *event.Event) {
 	x, l := c.g.ch.groups.of, c.g.toJudge(e)
-	if l == nil || len(l.members) == 0 {
+	if l == nil || len(l.members) == 0 || l.misnamed() != nil {
 		return
 	}
 	c.checked++

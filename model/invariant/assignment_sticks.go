@@ -27,7 +27,7 @@ type sticks struct{ *findings }
 
 func (c *sticks) observe(e *event.Event) {
 	x, l := c.g.ch.groups.of, c.g.toJudge(e)
-	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 {
+	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 || l.misnamed() != nil {
 		return
 	}
 	c.checked++

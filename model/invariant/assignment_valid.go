@@ -18,7 +18,7 @@ func assignmentValid() rule {
 			When: "at each generation that becomes stable with one of Kafka's assignors",
 			Broken: "an assignor of the application's own; a cooperative generation on the way to the next one; the leader's metadata were older than a topic or than added partitions, so that it " +
 				"leaves them out; added partitions were without a leader yet, so that no metadata had them: assignors before 3.5, and round robin, number as many as they count from 0, and the last ones are left out; the same where a new controller has told " +
-				"a broker that has just begun only of the partitions that have a live replica",
+				"a broker that has just begun only of the partitions that have a live replica; the leader knew a static member by an id that could not be persisted, and that was taken back before it assigned",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &validAssignment{f} },
@@ -96,10 +96,12 @@ func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicParti
 			none = append(none, tp)
 		}
 	}
-	switch {
+	switch m := l.misnamed(); {
 	case len(none) == 0:
 	case !known: // the leader does not know the topic yet
 		c.suspend(c.g.partition(none[0]), "the leader's metadata were older than a topic that its members subscribe to")
+	case m != nil && l.couldLose(m, e.Detail, topic, len(none), int(count)):
+		c.suspend(c.g.partition(none[0]), misnamedText)
 	default:
 		c.violateGroup(x, none[0], "generation %d assigns %s to nobody", e.Generation, listed(none))
 	}

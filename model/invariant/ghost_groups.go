@@ -63,6 +63,7 @@ type group struct {
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
 	wentOn         kafka.Nanos // when a member ended to commit in vain last (see vain)
 	handover       handover
+	orphans        orphans
 	reports        [maxInvariants]uint8
 }
 
@@ -126,6 +127,8 @@ type member struct {
 	// missed are the rounds that it was away for since it last learned what it is assigned,
 	// up to joined.
 	missed missedRounds
+	// misnamed is the generation under way when it got its old id back, 0 = none.
+	misnamed int32
 	// late: it joined that generation when that was complete, having been kept as a static
 	// member.
 	late      bool
@@ -328,6 +331,9 @@ func (x *group) changed(l *life, e *event.Event, replaced bool) {
 	switch e.State {
 	case event.GroupStable:
 		x.emptied = -1
+		if e.Text != loadedText {
+			x.orphan(l)
+		}
 		if e.Text != loadedText && (!replaced || x.saved != nil && x.saved.offset < l.record) {
 			x.save(l) // else it hears of what was replicated before, and the group may be gone
 		}
@@ -400,6 +406,9 @@ func (l *life) leave(e *event.Event) {
 	}
 	if e.Text == event.GoneReplaced || e.Text == event.GoneUnsaved {
 		l.renaming = m
+	}
+	if e.Text == event.GoneUnsaved && l.state == event.GroupCompletingRebalance {
+		m.misnamed = l.generation
 	}
 }
 
