@@ -167,12 +167,16 @@ func (g *ghost) createdUnheard(p *partition) string {
 // notCounted says that a partition has no owner because others of its topic are not in
 // the metadata of anybody (createdUnheard) or not in those of the group's leader (hides), and that assignors
 // number partitions from 0 to what the metadata count: the last ones are assigned to nobody, the missing ones instead
-// (AbstractPartitionAssignor.assign, Metadata's partitionCountForTopic).
+// (AbstractPartitionAssignor.assign, Metadata's partitionCountForTopic). Those since 3.5 leave
+// out the missing ones.
 func (g *ghost) notCounted(line string, p *partition) string {
 	if p == nil || !strings.Contains(line, " has 0 owners in group ") {
 		return ""
 	}
 	l := g.leads(line)
+	if l != nil && g.numbers(l) && p.auth.known {
+		return g.createdUnheard(p)
+	}
 	if l != nil && (g.numbers(l) || g.hides(g.groups.byMember[l.leader].actor, p)) {
 		return ""
 	}
