@@ -102,10 +102,33 @@ func TestStorageTrap35PartitionMetadataHasNoFinalNewline(t *testing.T) {
 	got, err := ReadTopicID(fs, "data")
 	check(t, err)
 	equal(t, "id", got, id)
-	for _, text := range []string{"", "version: 0", "version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
-		"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", "version: 0\ntopic_id: x"} {
-		if _, err := parseTopicID("f", []byte(text)); err == nil {
-			t.Fatalf("%q was read", text)
+}
+
+// PartitionMetadataReadBuffer.read: for a line that it cannot read it throws what takes the directory
+// offline, and NullPointerException or IllegalArgumentException else, which LogManager.loadLogs lets through.
+func TestADirectoryIsBlamedForALineOfPartitionMetadataAndNotForAMissingOne(t *testing.T) {
+	const id = "topic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+	for _, c := range []struct {
+		text           string
+		fails, offline bool
+	}{
+		{text: "version: 0\n" + id}, {text: "version: 0\n" + id + "\n"}, {text: "version: 7\n" + id + "\nmore"}, {text: "v:  0\nid: AAAAAAAAAAAAAAAAAAAAAQ"},
+		{text: "", fails: true}, {text: "version: 0", fails: true}, {text: "version: 0\n", fails: true},
+		{text: "version: 0\ntopic_id: x", fails: true}, {text: "version: 0\n" + id + "A", fails: true},
+		{text: "\n", offline: true}, {text: "version: -1\n" + id, offline: true}, {text: "version: x\n" + id, offline: true}, {text: "version 0\n" + id, offline: true},
+		{text: "version: 0: 0\n" + id, offline: true},
+		{text: "version: 0\n\n", offline: true}, {text: "version: 0\ntopic_id: ", offline: true}, {text: "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", offline: true},
+	} {
+		fs := dataDir(t)
+		check(t, fs.MkdirAll("data/orders-0"))
+		check(t, writeFile(fs, "data/orders-0/"+partitionMetadataFile, []byte(c.text)))
+		_, err := ReadTopicID(fs, "data/orders-0")
+		if (err != nil) != (c.fails || c.offline) || err != nil && endsStart(err) != c.fails {
+			t.Errorf("%q: %v", c.text, err)
+		}
+		var failed *DirError
+		if errors.As(err, &failed) != c.offline || c.offline && failed.Dir != "data" {
+			t.Errorf("%q: %v", c.text, err)
 		}
 	}
 }

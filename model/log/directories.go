@@ -98,13 +98,19 @@ func (d *Directories) TakeOffline() (gone []Replica) {
 	return gone
 }
 
-// Start is Manager.Start for one directory.
-func (d *Directories) Start(m *Manager) error { return d.check(m, m.Start()) }
+// Start is Manager.Start for one directory. A *CorruptError that is not in a *DirError is as that of LoadStep.
+func (d *Directories) Start(m *Manager) error {
+	err := m.Start()
+	if err != nil && endsStart(err) {
+		return err
+	}
+	return d.check(m, err)
+}
 
 // LoadStep does a bounded piece of the loading, directory by directory. loaded is the
 // partition that it has finished, if any, and in is where it lies; done tells that all
-// are loaded. A *CorruptError or *DuplicateError ends the start of the broker; it is no
-// failure of a directory.
+// are loaded. A *DuplicateError, or a *CorruptError that is not in a *DirError, ends the start
+// of the broker; it is no failure of a directory.
 func (d *Directories) LoadStep(now kafka.TimestampMs) (loaded *Replica, in *Manager, done bool, err error) {
 	for _, m := range d.all {
 		if m.offline || m.load == nil {
@@ -125,6 +131,10 @@ func (d *Directories) LoadStep(now kafka.TimestampMs) (loaded *Replica, in *Mana
 }
 
 func endsStart(err error) bool {
+	var failed *DirError
+	if errors.As(err, &failed) {
+		return false
+	}
 	var corrupt *CorruptError
 	var duplicate *DuplicateError
 	return errors.As(err, &corrupt) || errors.As(err, &duplicate)

@@ -248,6 +248,46 @@ func TestFutureAndStrayDirectories(t *testing.T) {
 	}
 }
 
+// What Kafka's loadLogs takes for an IOException costs a directory; what it does not ends the start
+// (KAFKA-13773, PartitionMetadataReadBuffer.read, UnifiedLog.parseTopicPartitionName).
+func TestSomeTextsThatCannotBeReadCostADirectoryAndSomeEndTheStart(t *testing.T) {
+	for _, c := range []struct {
+		file, text string
+		ends       bool
+	}{
+		{"b/t-1/leader-epoch-checkpoint", "0\n2\n0 0\n", false},
+		{"b/t-1/leader-epoch-checkpoint", "0\n1\n0 -1\n", true},
+		{"b/t-1/partition.metadata", "version: 0\ntopic_id: \n", false},
+		{"b/t-1/partition.metadata", "", true},
+		{"b/replication-offset-checkpoint", "0\n1\n", false},
+		{"b/recovery-point-offset-checkpoint", "0\n1\n", false},
+		{"b/lost+found/file", "", true},
+	} {
+		fs := &brittle{FS: vfstest.NewMem()}
+		r := loadDirs(t, fs, "a", "b")
+		for i := range int32(2) {
+			r.create(t, tp("t", i))
+		}
+		check(t, fs.FS.MkdirAll(parentDir(c.file)))
+		check(t, writeFile(fs.FS, c.file, []byte(c.text)))
+		r = &dirsRun{fs: fs}
+		r.Directories = NewDirectories(fs, []string{"a", "b"}, func(string) *Config { return smallConfig() }, nil, r.fail)
+		var err error
+		for _, m := range r.All() {
+			err = errors.Join(err, r.Start(m))
+		}
+		for done := false; err == nil && !done; {
+			_, _, done, err = r.LoadStep(1)
+		}
+		equal(t, c.file+" ends the start", err != nil, c.ends)
+		if lenient := strings.Contains(c.file, "recovery"); err == nil {
+			equal(t, c.file+" costs", strings.Join(r.failed, " ") == "b", !lenient)
+			r.TakeOffline()
+			equal(t, "replicas", len(r.Replicas()) == 1, !lenient)
+		}
+	}
+}
+
 func TestAPartitionInTwoDirectoriesStopsTheStart(t *testing.T) {
 	fs := &brittle{FS: vfstest.NewMem()}
 	loadDirs(t, fs, "a", "b").create(t, tp("t", 0))

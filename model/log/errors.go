@@ -112,5 +112,7 @@ var (
 	errShortFile      = errors.New("the file is shorter than its length")
 	errBatchLength    = errors.New("the length of a batch is impossible")
 	errTxnVersion     = errors.New("an aborted transaction has an unknown version")
+	errNoLine         = errors.New("the file ends before this line")
+	errNegative       = errors.New("negative number")
 	errSnapshot       = errors.New("the snapshot is no producer snapshot, or its CRC differs")
 )

@@ -39,7 +39,7 @@ func FuzzTextFiles(f *testing.F) {
 				t.Fatalf("epochs %v", epochs)
 			}
 		}
-		_, err = parseTopicID("f", b)
+		_, _, err = parseTopicID("f", b)
 		mustBeCorrupt(err)
 		_, err = parseMetaProperties("f", b)
 		mustBeCorrupt(err)

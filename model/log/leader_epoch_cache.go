@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -117,14 +118,19 @@ func (c epochCache) write(p *place) error {
 }
 
 // readEpochCache reads the file of a log, making an empty one if there is none
-// (storage 5.1).
+// (storage 5.1). One that cannot be read takes the directory offline (CheckpointFileWithFailureHandler.read);
+// a negative number ends the start of a broker (LeaderEpochFileCache.assign).
 func readEpochCache(p *place) (epochCache, error) {
 	name := p.dir + "/" + epochFile
 	b, err := readOrCreate(p.fs, name)
 	if err != nil {
 		return nil, err
 	}
-	return parseEpochCache(name, b)
+	cache, err := parseEpochCache(name, b)
+	if err != nil && !errors.Is(err, errNegative) {
+		err = dirError(parentDir(p.dir), err)
+	}
+	return cache, err
 }
 
 func parseEpochCache(name string, b []byte) (epochCache, error) {
@@ -156,7 +162,7 @@ func parseEpochEntry(fields []string) (EpochEntry, error) {
 		return EpochEntry{}, err
 	}
 	if epoch < 0 || start < 0 {
-		return EpochEntry{}, errMalformedLine
+		return EpochEntry{}, errNegative
 	}
 	return EpochEntry{kafka.LeaderEpoch(epoch), kafka.Offset(start)}, nil
 }

@@ -45,7 +45,7 @@ func (m *Manager) Start() error {
 		return err
 	}
 	if m.load.highWatermarks, err = ReadOffsetCheckpoint(m.fs, m.dir, HighWatermarkCheckpoint); err != nil {
-		return err
+		return dirError(m.dir, err)
 	}
 	// Without the file no log was ever cleaned; it comes with the first cleaning.
 	if there, err := vfs.Exists(m.fs, m.dir+"/"+CleanerOffsetCheckpoint); err != nil {
@@ -124,7 +124,8 @@ func (m *Manager) listPartitions() error {
 	return nil
 }
 
-// noteDir decides what a directory is by its name (storage 0).
+// noteDir decides what a directory is by its name (storage 0). One that is none of a partition ends the
+// start of a broker (UnifiedLog.parseTopicPartitionName's KafkaException), and no directory is blamed.
 func (m *Manager) noteDir(name, path string) error {
 	if name == remoteLogIndexCache {
 		return nil

@@ -22,7 +22,10 @@ func WriteTopicID(fs vfs.FS, dir string, id kafka.TopicID) error {
 	return replaceFile(fs, dir, partitionMetadataFile, []byte("version: 0\ntopic_id: "+id.String()))
 }
 
-// ReadTopicID reads it. Without the file the id is zero.
+// ReadTopicID reads it. Without the file the id is zero. A line that cannot be read is a
+// *DirError; a file that ends before its second line, and an id that is none, are a *CorruptError
+// beside it, as no directory is blamed for what PartitionMetadataReadBuffer.read throws then:
+// NullPointerException and IllegalArgumentException, which end the start of a broker.
 func ReadTopicID(fs vfs.FS, dir string) (kafka.TopicID, error) {
 	path := dir + "/" + partitionMetadataFile
 	b, err := readFile(fs, path)
@@ -32,23 +35,45 @@ func ReadTopicID(fs vfs.FS, dir string) (kafka.TopicID, error) {
 	if err != nil {
 		return kafka.TopicID{}, err
 	}
-	return parseTopicID(path, b)
+	id, blamed, err := parseTopicID(path, b)
+	if blamed {
+		err = dirError(parentDir(dir), err)
+	}
+	return id, err
 }
 
-func parseTopicID(path string, b []byte) (id kafka.TopicID, err error) {
-	versionLine, idLine, _ := strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
-	number, found := strings.CutPrefix(versionLine, "version: ")
+// parseTopicID is PartitionMetadataReadBuffer.read. blamed: the directory goes offline for the
+// error, a *CorruptError.
+func parseTopicID(path string, b []byte) (id kafka.TopicID, blamed bool, err error) {
+	first, rest, more := strings.Cut(string(b), "\n")
+	if first == "" && !more {
+		return id, false, &CorruptError{File: path, Pos: 1, Err: errNoLine}
+	}
+	number, found := valueOf(first)
 	if version, err := strconv.ParseInt(number, 10, 32); !found || err != nil || version < 0 {
-		return id, &CorruptError{File: path, Pos: 1, Err: fmt.Errorf("no version in %q", versionLine)}
+		return id, true, &CorruptError{File: path, Pos: 1, Err: fmt.Errorf("no version in %q", first)}
 	}
-	text, found := strings.CutPrefix(idLine, "topic_id: ")
+	second, _, more := strings.Cut(rest, "\n")
+	if second == "" && !more {
+		return id, false, &CorruptError{File: path, Pos: 2, Err: errNoLine}
+	}
+	text, found := valueOf(second)
 	if found {
-		id, err = kafka.ParseTopicID(text)
+		if id, err = kafka.ParseTopicID(text); err != nil {
+			return kafka.TopicID{}, false, &CorruptError{File: path, Pos: 2, Err: err}
+		}
 	}
-	if !found || err != nil || id.IsZero() {
-		return kafka.TopicID{}, &CorruptError{File: path, Pos: 2, Err: fmt.Errorf("no topic id in %q", idLine)}
+	if id.IsZero() {
+		return id, true, &CorruptError{File: path, Pos: 2, Err: fmt.Errorf("no topic id in %q", second)}
 	}
-	return id, nil
+	return id, false, nil
+}
+
+// valueOf is what follows the only colon with a space behind it.
+func valueOf(line string) (value string, found bool) {
+	_, value, found = strings.Cut(line, ": ")
+	value = strings.TrimLeft(value, " ")
+	return value, found && value != "" && !strings.Contains(value, ": ")
 }
 
 // writeCleanShutdown leaves the marker that spares the next start the recovery.

@@ -137,7 +137,7 @@ func (p *partitionCheck) smallFile(name string) error {
 			return err
 		}
 		if _, err := parseMetadata(b); err != nil {
-			p.sink.add(p.textFinding("partition-metadata", path, err, "loading the partition fails: the data directory goes offline", nothing))
+			p.sink.add(p.textFinding("partition-metadata", path, err, loadFails(err), nothing))
 		}
 	case LeftoverKind:
 		p.leftover(name, path)
@@ -146,6 +146,15 @@ func (p *partitionCheck) smallFile(name string) error {
 			What: "not a file of a log", AtStart: "ignored", Lost: nothing})
 	}
 	return nil
+}
+
+// loadFails is what a start does with a text of a partition that cannot be read (LogManager.loadLogs).
+func loadFails(err error) string {
+	var bad *textError
+	if errors.As(err, &bad) && bad.fatal {
+		return "loading the partition fails, and the broker does not start"
+	}
+	return "loading the partition fails: the data directory goes offline"
 }
 
 func (p *partitionCheck) readEpochs(path string) error {
@@ -159,7 +168,7 @@ func (p *partitionCheck) readEpochs(path string) error {
 	}
 	if p.epochs, err = parseEpochs(b); err != nil {
 		p.epochs = nil
-		p.sink.add(p.textFinding("epoch-checkpoint", path, err, "loading the partition fails: the data directory goes offline", nothing))
+		p.sink.add(p.textFinding("epoch-checkpoint", path, err, loadFails(err), nothing))
 		return nil
 	}
 	p.epochsOK = true

@@ -14,6 +14,8 @@ import (
 type textError struct {
 	pos int64 // of the line in bytes
 	why string
+	// fatal: the broker that reads it does not start, and no directory is blamed.
+	fatal bool
 }
 
 func (e *textError) Error() string { return fmt.Sprintf("at %d: %s", e.pos, e.why) }
@@ -26,7 +28,7 @@ func lines(b []byte, f func(pos int64, fields []string) error) error {
 	}
 	version, rest, _ := bytes.Cut(b, []byte("\n"))
 	if n, err := strconv.ParseInt(string(version), 10, 32); err != nil || n != 0 {
-		return &textError{0, fmt.Sprintf("version %s is not 0", clip(version))}
+		return &textError{pos: 0, why: fmt.Sprintf("version %s is not 0", clip(version))}
 	}
 	if len(rest) == 0 {
 		return nil
@@ -35,20 +37,20 @@ func lines(b []byte, f func(pos int64, fields []string) error) error {
 	count, rest, _ := bytes.Cut(rest, []byte("\n"))
 	expected, err := strconv.ParseInt(string(count), 10, 32)
 	if err != nil {
-		return &textError{countPos, fmt.Sprintf("the count %s is no number", clip(count))}
+		return &textError{pos: countPos, why: fmt.Sprintf("the count %s is no number", clip(count))}
 	}
 	pos, found := countPos+int64(len(count)+1), int64(0)
 	for len(rest) > 0 {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		if err := f(pos, strings.Fields(string(line))); err != nil {
-			return &textError{pos, fmt.Sprintf("line %s: %v", clip(line), err)}
+			return &textError{pos: pos, why: fmt.Sprintf("line %s: %v", clip(line), err), fatal: errors.Is(err, errNegative)}
 		}
 		pos += int64(len(line) + 1)
 		found++
 	}
 	if found != expected {
-		return &textError{countPos, fmt.Sprintf("%d entries are announced, %d are there", expected, found)}
+		return &textError{pos: countPos, why: fmt.Sprintf("%d entries are announced, %d are there", expected, found)}
 	}
 	return nil
 }
@@ -65,6 +67,8 @@ func clip(b []byte) string {
 var (
 	errFields = errors.New("the number of fields is wrong")
 	errNumber = errors.New("a number is missing or out of range")
+	// errNegative is of what LeaderEpochFileCache.assign refuses with IllegalArgumentException.
+	errNegative = errors.New("a number is negative")
 )
 
 func number(s string, bits int) (int64, error) {
@@ -123,7 +127,7 @@ func parseEpochs(b []byte) (list []epochLine, err error) {
 			return err
 		}
 		if epoch < 0 || start < 0 {
-			return errNumber
+			return errNegative
 		}
 		list = append(list, epochLine{kafka.LeaderEpoch(epoch), kafka.Offset(start), pos})
 		return nil
@@ -131,19 +135,40 @@ func parseEpochs(b []byte) (list []epochLine, err error) {
 	return list, err
 }
 
-// parseMetadata is the topic id of partition.metadata (storage 5.4).
+// parseMetadata is the topic id of partition.metadata (storage 5.4). Of a file that ends too early, or has
+// an id that is none, a broker says what no directory is blamed for (PartitionMetadataReadBuffer.read:
+// NullPointerException, IllegalArgumentException).
 func parseMetadata(b []byte) (kafka.TopicID, error) {
-	first, second, _ := bytes.Cut(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
-	version, found := bytes.CutPrefix(first, []byte("version: "))
-	if n, err := strconv.ParseInt(string(version), 10, 32); !found || err != nil || n < 0 {
-		return kafka.TopicID{}, &textError{0, "there is no version in " + clip(first)}
+	none := kafka.TopicID{}
+	first, rest, more := bytes.Cut(b, []byte("\n"))
+	if len(first) == 0 && !more {
+		return none, &textError{why: "the file is empty", fatal: true}
 	}
-	text, found := bytes.CutPrefix(second, []byte("topic_id: "))
-	id, err := kafka.ParseTopicID(string(text))
-	if !found || err != nil || id.IsZero() {
-		return kafka.TopicID{}, &textError{int64(len(first) + 1), "there is no topic id in " + clip(second)}
+	version, found := valueOf(first)
+	if n, err := strconv.ParseInt(version, 10, 32); !found || err != nil || n < 0 {
+		return none, &textError{why: "there is no version in " + clip(first)}
+	}
+	pos := int64(len(first) + 1)
+	second, _, more := bytes.Cut(rest, []byte("\n"))
+	if len(second) == 0 && !more {
+		return none, &textError{pos: pos, why: "the file ends before the topic id", fatal: true}
+	}
+	text, found := valueOf(second)
+	if !found {
+		return none, &textError{pos: pos, why: "there is no topic id in " + clip(second)}
+	}
+	id, err := kafka.ParseTopicID(text)
+	if err != nil || id.IsZero() {
+		return none, &textError{pos: pos, why: "there is no topic id in " + clip(second), fatal: err != nil}
 	}
 	return id, nil
+}
+
+// valueOf is what follows the only colon with a space behind it.
+func valueOf(line []byte) (value string, found bool) {
+	_, rest, found := bytes.Cut(line, []byte(": "))
+	rest = bytes.TrimLeft(rest, " ")
+	return string(rest), found && len(rest) > 0 && !bytes.Contains(rest, []byte(": "))
 }
 
 // checkProperties looks at meta.properties, version 0 of ZooKeeper mode or 1 of KRaft
@@ -159,16 +184,16 @@ func checkProperties(b []byte) error {
 			version = value
 		case "broker.id", "node.id":
 			if n, err := strconv.ParseInt(value, 10, 32); err != nil || n < 0 {
-				return &textError{at, fmt.Sprintf("%s %s is no id", key, clip([]byte(value)))}
+				return &textError{pos: at, why: fmt.Sprintf("%s %s is no id", key, clip([]byte(value)))}
 			}
 			id = value
 		}
 	}
 	if version != "0" && version != "1" {
-		return &textError{0, fmt.Sprintf("version %s is neither 0 nor 1", clip([]byte(version)))}
+		return &textError{pos: 0, why: fmt.Sprintf("version %s is neither 0 nor 1", clip([]byte(version)))}
 	}
 	if version == "1" && id == "" {
-		return &textError{0, "node.id is missing"}
+		return &textError{pos: 0, why: "node.id is missing"}
 	}
 	return nil
 }

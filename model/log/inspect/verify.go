@@ -175,7 +175,7 @@ func (v *verifier) directory(name, path string) error {
 		f.AtStart = "loaded, and the copying goes on"
 	case badDir:
 		f.Severity, f.Kind, f.What = Error, "dir-name", "the name is not that of a partition's directory"
-		f.AtStart, f.Lost = "the start fails: the whole data directory goes offline", "nothing, once it is moved away"
+		f.AtStart, f.Lost = "the broker does not start", "nothing, once it is moved away"
 	}
 	v.sink.add(f)
 	return nil
