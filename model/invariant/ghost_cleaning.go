@@ -27,11 +27,11 @@ func (p *partition) thinned(r *replica, b *branch, have, e entry) bool {
 // cleaned follows the cleanings of a replica.
 func (g *ghost) cleaned(p *partition, r *replica, e *event.Event) {
 	g.ch.r = r
-	r.files.partial = true   // segments become one
-	if g.node(r.node).lied { // the segments that it writes anew may not be on the medium
+	r.files.partial = true // segments become one
+	c, n := &r.clean, g.node(r.node)
+	if len(n.lies) > 0 || e.Kind != event.CleaningBegan && n.honest > c.last { // what is written anew may not be on the medium
 		r.durable = min(r.durable, r.logStart)
 	}
-	c := &r.clean
 	if e.Kind != event.CleaningBegan {
 		r.sparse = true
 		return

@@ -247,6 +247,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.role, r.epoch, r.maximal, r.isr = noRole, kafka.NoLeaderEpoch, nil, nil
 		if e.Flag {
 			r.forget(p.root)
+			r.made = e.Time
 		}
 	case event.Truncated:
 		r.sparse = true
@@ -281,6 +282,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 	if !r.loaded {
 		g.loaded(p, r, e.LEO, false)
+		r.made = e.Time
 		g.ch.load.implicit, r.bare, r.bared = true, false, 0
 	}
 	r.hw, r.topHW, r.published = e.HW, max(r.topHW, e.HW), e.LEO
@@ -339,7 +341,7 @@ func (g *ghost) commit(p *partition, r *replica, hw kafka.Offset) {
 
 func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 	held := r.log
-	g.ch.load = r.load(end, clean, clean && !g.node(r.node).lied)
+	g.ch.load = r.load(end, clean, clean && !r.liedAbout(g.node(r.node)))
 	if r.blankEnd > r.log.end {
 		p.blankTails = append(p.blankTails, r)
 	}

@@ -57,9 +57,10 @@ type replica struct {
 	step   uint64
 	sparse bool
 
-	opened bool // its log was opened, in a topic that was created again
-	failed bool // its fetcher gave it up
-	loaded bool // its log is open
+	made   kafka.Nanos // when its log was made, at the earliest; 0 = before the first event of it
+	opened bool        // its log was opened, in a topic that was created again
+	failed bool        // its fetcher gave it up
+	loaded bool        // its log is open
 	// epochsAt is when a batch of another epoch than the one before was appended last, and so
 	// its file of epochs written. bare: a power loss may have taken that, as the disk had lied
 	// about the sync. bared: it has, and its log is known to name epochs from here on only.
@@ -88,6 +89,13 @@ func newReplica(node kafka.NodeID, root *branch) *replica {
 	return &replica{node: node, log: position{root, root.end}, floor: kafka.NoOffset, epoch: kafka.NoLeaderEpoch,
 		durable: 0, cut: kafka.Offset(kafka.Forever)}
 }
+
+// liedAbout: the disk of its node, n, may have lied about the sync of its log since the node last
+// lost its power.
+func (r *replica) liedAbout(n *node) bool { return n.lied && !r.honest(n) }
+
+// honest: the disk has not lied since its log was made.
+func (r *replica) honest(n *node) bool { return len(n.lies) == 0 && r.made > n.honest }
 
 // reach is the log end offset: exclusive.
 func (r *replica) reach() kafka.Offset { return max(r.log.end, r.blankEnd) }

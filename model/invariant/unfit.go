@@ -30,12 +30,15 @@ import (
 // read of it to rebuild the state of the producers (UnifiedLog.rebuildProducerState) throws
 // CorruptRecordException (FileLogInputStream.nextBatch), which LogManager.loadLogs passes on:
 // the broker does not start. A damaged segment above the recovery point is cut.
+//
+// A log that was made when the disk had become honest has nothing of what it lied about.
 func (g *ghost) unfit(e *event.Event) {
 	n := g.node(e.Node)
 	switch {
 	case n.registered > n.before:
-	case strings.Contains(e.Text, "the index is full") && g.sparse(e):
+	case strings.Contains(e.Text, "the index is full") && g.ofLog(e, func(r *replica) bool { return r.sparse }):
 		n.unfit = "recovery makes an index entry for each batch, and log.index.size.max.bytes has no room for as many"
+	case g.ofLog(e, func(r *replica) bool { return r.honest(n) }):
 	case n.lost && !n.whole && strings.Contains(e.Text, "-checkpoint is corrupt"):
 		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
 	case n.lost && !n.whole && strings.Contains(e.Text, "/partition.metadata is corrupt"):
@@ -45,15 +48,14 @@ func (g *ghost) unfit(e *event.Event) {
 	}
 }
 
-// sparse reports whether the log that e names by its directory may have had fewer index
-// entries than batches.
-func (g *ghost) sparse(e *event.Event) (sparse bool) {
+// ofLog reports whether something holds of the log that e names by its directory.
+func (g *ghost) ofLog(e *event.Event, holds func(*replica) bool) (found bool) {
 	g.each(func(p *partition) {
 		r := p.known(e.Node)
 		dir := fmt.Sprintf("/%s-%d/", p.tp.Topic, p.tp.Partition)
-		sparse = sparse || r != nil && r.sparse && strings.Contains(e.Text, dir)
+		found = found || r != nil && strings.Contains(e.Text, dir) && holds(r)
 	})
-	return sparse
+	return found
 }
 
 // diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
