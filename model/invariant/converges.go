@@ -73,6 +73,7 @@ func (g *ghost) mayStayOpen(line string, p *partition) string {
 		g.unheard(line, p),
 		g.hidden(line, p),
 		g.ofGroup(line),
+		g.pausedInVain(line),
 		g.awaitsEpoch(line, p),
 		p.nothingThere(line),
 	)

@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
@@ -64,4 +65,19 @@ func (g *ghost) goesOn(c *groupClient) {
 		c.of.wentOn = g.now
 	}
 	c.vain = vain{}
+}
+
+// pausedInVain says that a consumer does not read on, as it commits in vain and has marked all that it owns as
+// to be revoked (ConsumerCoordinator.onJoinPrepare, SubscriptionState.markPendingRevocation); a
+// cooperative one goes on with what it keeps.
+func (g *ghost) pausedInVain(line string) string {
+	if g.groups == nil {
+		return ""
+	}
+	for _, c := range g.groups.clients {
+		if strings.HasPrefix(line, "consumer "+c.actor+" is at ") && !c.cooperative && g.commitsInVain(c) {
+			return vainText
+		}
+	}
+	return ""
 }
