@@ -43,6 +43,10 @@ var elsewhere = map[string]string{
 	"zookeeper.connect":  "write endpoints in cluster.zookeeper",
 }
 
+// Elsewhere says how a scenario says what a setting says in Kafka; "" for one that is honoured
+// and for one that nobody knows.
+func Elsewhere(key string) string { return elsewhere[key] }
+
 // NoEffect says why a setting changes nothing; "" for one that is honoured.
 func NoEffect(key string) string { return noEffect[key] }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -36,6 +37,9 @@ func (a *app) find(arg string) (*source, error) {
 		hint := didYouMean(arg, builtinNames())
 		if _, ok := scenarios.GeneratorByName(arg); ok {
 			hint = "; a generator has the name: --gen " + arg
+		}
+		if _, err := os.Stat(arg + ".yaml"); err == nil {
+			hint = fmt.Sprintf("; did you mean %q?", arg+".yaml")
 		}
 		return nil, usage("there is no built-in scenario %q and no such file%s (see simkafka scenarios list)", arg, hint)
 	}

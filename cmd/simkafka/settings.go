@@ -85,6 +85,9 @@ func (o *override) known(keys []config.Key) error {
 		}
 		return usage("--set %s: %s is a setting of topics; write topic:NAME:%s%s", o.text, o.setting.Key, o.setting.Key, ofAll)
 	}
+	if why := scenarios.Elsewhere(o.setting.Key); why != "" {
+		return usage("--set %s: %s is not a setting here: %s", o.text, o.setting.Key, why)
+	}
 	return usage("--set %s: there is no %s setting %q%s (see simkafka config list)", o.text, o.scope, o.setting.Key, didYouMean(o.setting.Key, names))
 }
 

@@ -59,7 +59,8 @@ func flagError(a *app) func(*cobra.Command, error) error {
 		if errors.As(err, &unknown) {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-			return usage("%v%s (see %s --help)", err, didYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
+			name := unknown.GetSpecifiedName()
+			return usage("%v%s%s (see %s --help)", err, didYouMean("--"+name, names), othersFlag(cmd, name), cmd.CommandPath())
 		}
 		var invalid *pflag.InvalidValueError
 		if errors.As(err, &invalid) {
@@ -67,6 +68,20 @@ func flagError(a *app) func(*cobra.Command, error) error {
 		}
 		return usage("%v (see %s --help)", err, cmd.CommandPath())
 	}
+}
+
+// othersFlag is the end of a message about a flag that commands beside cmd have.
+func othersFlag(cmd *cobra.Command, flag string) string {
+	var owners []string
+	for _, c := range cmd.Root().Commands() {
+		if c.Flags().Lookup(flag) != nil {
+			owners = append(owners, c.Name())
+		}
+	}
+	if owners == nil {
+		return ""
+	}
+	return fmt.Sprintf("; --%s is a flag of %s", flag, strings.Join(owners, ", "))
 }
 
 // typeWord says what a flag takes.
