@@ -29,6 +29,7 @@ func convergesAfterHeal() rule {
 				"a broker cannot start, because a checkpoint file or partition.metadata that its lying disk had synced is not whole after a power loss",
 				"a partition that a cooperative static member was to hand over has no owner, because the member came back under another id without a rebalance: "+
 					"its process had ended, or its poll interval",
+				"a partition that was added has no owner, because the group's leader, a static member, was away then and skips the assignment when it is back (KIP-814)",
 				"a partition has no owner, because it was assigned to an id of a static member that could not be persisted, and was taken back before",
 				"a partition of which the group's leader has not heard yet has no owner until the leader's metadata are renewed (metadata.max.age.ms), "+
 					"because a new controller told of it later than of others",
@@ -69,6 +70,7 @@ func (g *ghost) mayStayOpen(line string, p *partition) string {
 		g.cannotStart(line, p),
 		g.notCounted(line, p),
 		g.handedToNobody(line, p),
+		g.unnoticed(line, p),
 		g.orphaned(line, p),
 		g.unheard(line, p),
 		g.hidden(line, p),

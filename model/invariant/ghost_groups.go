@@ -64,6 +64,7 @@ type group struct {
 	wentOn         kafka.Nanos // when a member ended to commit in vain last (see vain)
 	handover       handover
 	orphans        orphans
+	comeback       comeback
 	reports        [maxInvariants]uint8
 }
 
@@ -277,6 +278,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 		c.life.leave(e)
 		c.of.changedMembers(e)
 	case event.JoinAnswered:
+		if e.Err == kafka.None && e.Member == c.life.rejoined {
+			c.of.cameBack(c.life, e)
+		}
 		c.life.answered(e, g.groups.byMember[e.Member])
 	case event.AssignmentStored:
 		c.life.record = kafka.Offset(e.First)
@@ -333,6 +337,7 @@ func (x *group) changed(l *life, e *event.Event, replaced bool) {
 		x.emptied = -1
 		if e.Text != loadedText {
 			x.orphan(l)
+			x.comeback = comeback{}
 		}
 		if e.Text != loadedText && (!replaced || x.saved != nil && x.saved.offset < l.record) {
 			x.save(l) // else it hears of what was replicated before, and the group may be gone
@@ -375,6 +380,9 @@ func (l *life) enter(e *event.Event) {
 		l.renaming = nil
 		l.members = append(l.members, m)
 		l.byID[e.Member] = m
+	}
+	if e.Text == event.JoinReplaces && m.id == l.leader && m.id != "" {
+		l.leader = e.Member
 	}
 	m.id, m.instance, m.since = e.Member, e.Detail, e.Time
 	switch e.Text {
