@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -361,6 +362,9 @@ func (s *sweeper) finish(name, state string) error {
 	s.code = worse(s.code, worse(sweepCode(m, s.flags.failOn, false), canaryCode(&s.canary)))
 	if state == sweep.Interrupted {
 		s.code = worse(s.code, exitInterrupted)
+	}
+	if (state == sweep.Interrupted || state == sweep.OutOfTime) && !s.flags.quiet {
+		fmt.Fprintf(s.stderr, "to go on, the same command with --resume %s\n", cmp.Or(s.flags.resume, resumeAuto))
 	}
 	if s.canary.Missed != "" {
 		fmt.Fprintf(s.stderr, "the canary %s was missed: this sweep would not see a bug that is there\n", s.canary.Bug)

@@ -112,8 +112,8 @@ func (s *sweeper) replaceable(name string) error {
 	case err != nil:
 		return usage("%w; it is left alone, choose another --out", err)
 	case old.Footer == nil || old.Footer.State == sweep.Interrupted || old.Footer.State == sweep.OutOfTime:
-		return usage("%s holds %d seeds of a sweep that has not ended; go on with --resume %s, choose another --out, or remove it",
-			relative(name), len(old.Lines), quote(relative(name)))
+		return usage("%s holds %d seeds of a sweep that has not ended; go on with --resume auto, choose another --out, or remove it",
+			relative(name), len(old.Lines))
 	}
 	return nil
 }
