@@ -55,7 +55,16 @@ func generators() (list []Generator) {
 	for _, m := range modes {
 		list = append(list, generator(m.mode, m.summary))
 	}
-	return list
+	return append(list, covered())
+}
+
+func modeByName(name string) (mode, bool) {
+	for i := range modes {
+		if modes[i].name == name {
+			return modes[i].mode, true
+		}
+	}
+	return mode{}, false
 }
 
 // GeneratorByName finds a generator.
@@ -123,32 +132,37 @@ func (m mode) chooser(seed uint64) Chooser {
 // Guided reports whether the faults of a seed's world follow a plan. It is false if there
 // is no such generator.
 func Guided(name string, seed uint64) bool {
-	for i := range modes {
-		if modes[i].name == name {
-			return newWorld(modes[i].chooser(seed), modes[i].mode).guided
-		}
+	if name == coveredName {
+		m, c := variantOf(seed)
+		return newWorld(c, m).guided
 	}
-	return false
+	m, ok := modeByName(name)
+	return ok && newWorld(m.chooser(seed), m).guided
 }
 
 func generator(m mode, summary string) Generator {
 	return Generator{Name: m.name, Summary: summary, Draw: func(seed uint64) (*Spec, error) {
-		w := drawWorld(m.chooser(seed), m)
-		w.spec.Name = fmt.Sprintf("%s-%d", m.name, seed)
-		return reload(w.spec)
+		return finish(drawWorld(m.chooser(seed), m), fmt.Sprintf("%s-%d", m.name, seed))
 	}}
 }
 
-// DrawWorld draws one world of a generator from any source of choices.
+func finish(w *world, name string) (*Spec, error) {
+	w.spec.Name = name
+	return reload(w.spec)
+}
+
+// DrawWorld draws one world of a generator from any source of choices. Of small-covered
+// it is one of the generator of its first original.
 func DrawWorld(name string, c Chooser) (*Spec, error) {
-	for _, m := range modes {
-		if m.name == name {
-			w := drawWorld(c, m.mode)
-			w.spec.Name = name + "-drawn"
-			return reload(w.spec)
-		}
+	of := name
+	if name == coveredName {
+		of = corpus[0].Generator
 	}
-	return nil, fmt.Errorf("there is no generator %q; there are %s", name, strings.Join(GeneratorNames(), ", "))
+	m, ok := modeByName(of)
+	if !ok {
+		return nil, fmt.Errorf("there is no generator %q; there are %s", name, strings.Join(GeneratorNames(), ", "))
+	}
+	return finish(drawWorld(c, m), name+"-drawn")
 }
 
 // reload makes the scenario what its text says. It has no lines: nobody wrote it.
