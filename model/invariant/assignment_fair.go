@@ -17,7 +17,7 @@ func assignmentFair() rule {
 			Words: "range gives each subscriber of a topic the block that its place says; roundrobin, sticky and cooperative-sticky give members with equal subscriptions numbers of " +
 				"partitions that differ by one at most; with other subscriptions the sticky ones leave no partition whose move would make two members more equal.",
 			When:   "at each generation that becomes stable with one of Kafka's assignors",
-			Broken: "a cooperative generation on the way to the next one is only bounded from above; the leader knew a static member by an id that was taken back before it assigned",
+			Broken: "a cooperative generation on the way to the next one is only bounded from above; what the leader gave a static member by an id that was taken back is taken for that member's",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &fair{f} },
@@ -28,7 +28,7 @@ type fair struct{ *findings }
 
 func (c *fair) observe(e *event.Event) {
 	x, l := c.g.ch.groups.of, c.g.toJudge(e)
-	if l == nil || len(l.members) == 0 || l.misnamed() != nil {
+	if l == nil || len(l.members) == 0 {
 		return
 	}
 	c.checked++
@@ -153,6 +153,10 @@ func (c *fair) blocks(x *group, l *life, topic string, e *event.Event) {
 		}
 		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.id, b.id))
 	})
+	if slices.ContainsFunc(subs, l.misnamed) {
+		c.aroundMisnamed(x, l, subs, topic, e)
+		return
+	}
 	q, r := got/len(subs), got%len(subs)
 	for i, m := range subs {
 		start, size := i*q+min(i, r), q
@@ -180,6 +184,10 @@ func (m *member) of(topic string) (list []int32) {
 
 // equal: sizes of members with the same subscription differ by one at most.
 func (c *fair) equal(x *group, l *life, e *event.Event) {
+	if slices.ContainsFunc(l.members, l.misnamed) {
+		c.equalOthers(x, l, e)
+		return
+	}
 	all := l.all()
 	if n := c.g.mostAssignable(l); l.cooperative() && all < n {
 		all = n
@@ -198,7 +206,7 @@ func (c *fair) stuck(x *group, l *life, e *event.Event) {
 	for _, a := range l.members {
 		for _, tp := range a.given.parts {
 			for _, b := range l.members {
-				if len(a.given.parts) >= len(b.given.parts)+2 && b.sub.wants(tp.Topic) {
+				if len(a.given.parts) >= len(b.given.parts)+2 && b.sub.wants(tp.Topic) && !l.misnamed(b) {
 					c.violateGroup(x, tp, "%s, generation %d: %s has %d partitions, among them %s, and %s, which subscribes to its topic, has %d", e.Detail, e.Generation, a.id,
 						len(a.given.parts), tp, b.id, len(b.given.parts))
 					return

@@ -27,7 +27,7 @@ type sticks struct{ *findings }
 
 func (c *sticks) observe(e *event.Event) {
 	x, l := c.g.ch.groups.of, c.g.toJudge(e)
-	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 || l.misnamed() != nil {
+	if l == nil || e.Detail != "sticky" && e.Detail != "cooperative-sticky" || l.all() == 0 {
 		return
 	}
 	c.checked++
@@ -62,7 +62,7 @@ func (l *life) claimed(protocol string) map[kafka.TopicPartition]*member {
 
 // kept is ST-4.
 func (c *sticks) kept(x *group, l *life, owner map[kafka.TopicPartition]*member, e *event.Event) {
-	kept := 0
+	kept := l.keptByMisnamed(owner, e.Detail)
 	for _, m := range l.members {
 		for _, tp := range m.given.parts {
 			if owner[tp] == m && m.sub.wants(tp.Topic) {

@@ -96,11 +96,11 @@ func (c *validAssignment) complete(x *group, l *life, owner map[kafka.TopicParti
 			none = append(none, tp)
 		}
 	}
-	switch m := l.misnamed(); {
+	switch {
 	case len(none) == 0:
 	case !known: // the leader does not know the topic yet
 		c.suspend(c.g.partition(none[0]), "the leader's metadata were older than a topic that its members subscribe to")
-	case m != nil && l.couldLose(m, e.Detail, topic, len(none), int(count)):
+	case l.couldLose(e.Detail, topic, len(none), int(count)):
 		c.suspend(c.g.partition(none[0]), misnamedText)
 	default:
 		c.violateGroup(x, none[0], "generation %d assigns %s to nobody", e.Generation, listed(none))

@@ -264,6 +264,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 	switch e.Kind {
 	case event.GroupChanged:
 		c.of.changed(c.life, e, g.replacedAt(e.TP, e.LeaderEpoch))
+		if e.State == event.GroupStable && e.Text != loadedText {
+			c.of.orphans = g.orphans(c.life)
+		}
 	case event.MemberJoined:
 		if e.Detail != "" {
 			c.of.instances[e.Member] = e.Detail
@@ -336,7 +339,6 @@ func (x *group) changed(l *life, e *event.Event, replaced bool) {
 	case event.GroupStable:
 		x.emptied = -1
 		if e.Text != loadedText {
-			x.orphan(l)
 			x.comeback = comeback{}
 		}
 		if e.Text != loadedText && (!replaced || x.saved != nil && x.saved.offset < l.record) {
