@@ -120,7 +120,7 @@ var phrases = [event.NumKinds]func(e *event.Event) string{
 	event.LEOPublished:     func(e *event.Event) string { return fmt.Sprintf("end %d is visible", e.LEO) },
 	event.DirectoryOffline: func(e *event.Event) string { return "log directory offline: " + e.Text },
 	event.FetcherFailed: func(e *event.Event) string {
-		return because(fmt.Sprintf("fetching failed for good, epoch %d", e.LeaderEpoch), e.Text)
+		return because(fmt.Sprintf("gives up fetching in epoch %d", e.LeaderEpoch), e.Text)
 	},
 
 	event.ProduceAnswered: func(e *event.Event) string {

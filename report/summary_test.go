@@ -87,6 +87,14 @@ func TestParagraphsUseTheirWidth(t *testing.T) {
 	}
 }
 
+// A fetcher that was fenced, as in any restart of a leader, goes on in the next epoch.
+func TestAFencedFetcherHasNotFailedForGood(t *testing.T) {
+	got := phrase(&event.Event{Kind: event.FetcherFailed, LeaderEpoch: 2, Text: "fenced by the leader"})
+	if want := "gives up fetching in epoch 2: fenced by the leader"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestStoriesFitOneScreen: at most 40 lines at 100 columns, however much there is
 // to tell (interface U14).
 func TestStoriesFitOneScreen(t *testing.T) {
