@@ -45,6 +45,7 @@ type group struct {
 	// lives are the coordinators that serve it: more than one if an isolated broker does
 	// not know that it was replaced (LD-10). Oldest first.
 	lives []*life
+	gone  *life // the last one that ended
 	index int32 // partition of __consumer_offsets, -1 until known
 	// saved is the last generation that was persisted and published.
 	saved *saved
@@ -247,6 +248,9 @@ func (l *life) lived() bool { return l.past[len(l.past)-1].at >= 0 }
 
 // end ends the life on a broker.
 func (x *group) end(node kafka.NodeID) {
+	if l := x.at(node); l != nil && l.lived() {
+		x.gone = l
+	}
 	x.lives = slices.DeleteFunc(x.lives, func(l *life) bool { return l.node == node })
 	for _, c := range x.coms {
 		if c.life != nil && c.life.node == node {
@@ -272,6 +276,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 			c.of.instances[e.Member] = e.Detail
 		}
 		c.life.enter(e)
+		c.of.recall(c.life, e)
 		c.of.handover.joined(c.life, e)
 		c.of.changedMembers(e)
 	case event.MemberRemoved:
@@ -395,6 +400,29 @@ func (l *life) enter(e *event.Event) {
 	case event.JoinReplaces:
 		if l.state == event.GroupStable {
 			l.rejoined = e.Member
+		}
+	}
+}
+
+// recall follows a member that a coordinator finds in the log. If it is static, the coordinators before have seen
+// which rounds it joined and missed, and that goes on: it may give up, and commit, in the generation that the log has
+// (GroupCoordinator.doCommitOffsets asks for member and generation).
+func (x *group) recall(l *life, e *event.Event) {
+	m := l.byID[e.Member]
+	if e.Text != event.JoinLoaded || m.instance == "" {
+		return
+	}
+	for _, other := range append([]*life{x.gone}, x.lives...) {
+		if other == nil || other == l {
+			continue
+		}
+		o := other.byID[e.Member]
+		if o == nil || o.joined <= m.joined || o.joined > e.Generation {
+			continue
+		}
+		m.joined, m.missed = o.joined, slices.Clone(o.missed)
+		if o.given.generation == m.given.generation && o.given.crc == m.given.crc && o.given.size == m.given.size {
+			m.given = o.given
 		}
 	}
 }
