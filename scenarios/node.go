@@ -58,6 +58,15 @@ func (r *reader) parse(data []byte) *yaml.Node {
 // place is how the YAML library says where something is.
 var place = regexp.MustCompile(`L(\d+)\.C(\d+)(?:-L\d+\.C\d+)?`)
 
+// syntaxErrors say in a writer's words what the YAML library tells in a parser's.
+var syntaxErrors = []struct{ library, meant string }{
+	{"mapping values are not allowed", `a colon where no value may begin: quote a text that has ": " in it, or indent the key as its neighbours`},
+	{"did not find expected key", "in the mapping that begins here a key is indented unlike its neighbours, or text stands behind a quoted one"},
+	{"could not find expected ':'", `a key has ": " behind it`},
+	{"did not find expected ',' or ']'", "a comma is missing in the list that begins here, or the ] at its end"},
+	{"did not find expected ',' or '}'", "a comma is missing in the mapping that begins here, or the } at its end"},
+}
+
 // syntax reports what the YAML library says, with its line if it names one.
 func (r *reader) syntax(err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -72,6 +81,11 @@ func (r *reader) syntax(err error) {
 		text = fmt.Sprintf("the file is empty; a scenario begins with apiVersion: %s", APIVersion)
 	case strings.Contains(text, "multiple documents") || strings.Contains(text, "single document"):
 		text = "a scenario file has one document"
+	}
+	for _, s := range syntaxErrors {
+		if strings.Contains(text, s.library) {
+			text = s.meant
+		}
 	}
 	tab := strings.Contains(text, "cannot start any token") && line <= len(r.lines) && strings.Contains(indent(r.lines[line-1]), "\t")
 	if tab || strings.Contains(text, "tab character") { // the library may name the line before
