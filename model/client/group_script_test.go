@@ -130,6 +130,7 @@ func (a args) list(key string) []string {
 func (s *script) joined(a args, r *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupResponse) {
 	resp.ErrorCode, resp.Generation, resp.MemberID = int16(a.code()), int32(a.int("generation", 1)), a.string("member", r.MemberID)
 	resp.LeaderID = a.string("leader", resp.MemberID)
+	resp.SkipAssignment = a.int("skip", 0) == 1
 	name := a.string("protocol", r.Protocols[0].Name)
 	resp.Protocol = &name
 	if resp.ErrorCode != 0 || resp.LeaderID != resp.MemberID {
