@@ -69,7 +69,7 @@ func (c *forward) reset(p *partition, r *reader, e *event.Event) {
 	if why == "" && (r.position == kafka.NoOffset && p.readBefore(e.Actor) || r.leaves(e.Text) && (p.committedBefore(e.Offset) || c.g.ch.groups.part.beganFormerly(e.Offset))) {
 		why = recreatedText
 	}
-	if why == "" && r.misled(p, c.g.lastSeen(e.Actor, p.tp), e) {
+	if why == "" && c.g.misled(p, r, e) {
 		why = misledText
 	}
 	switch {
@@ -93,13 +93,19 @@ func (r *reader) leaves(reason string) bool {
 // misled: the consumer began at a committed offset when it knew of no leader of the partition.
 // An epoch that comes with the offset is only remembered beside another one
 // (Metadata.updateLastSeenEpochIfNewer), so that it then believed a leader that had been replaced
-// before what it had read was written, and does not know its epoch.
-func (r *reader) misled(p *partition, seen kafka.LeaderEpoch, e *event.Event) bool {
-	if !r.blind || r.delivered || !strings.HasPrefix(e.Text, "truncation") || e.Offset <= 0 || e.Offset > p.committed.end {
+// before what it had read was written, and does not know its epoch: it answers that, and no offset
+// (LeaderEpochFileCache.endOffsetFor). Once the consumer has seen a newer leader it believes none of older ones.
+func (g *ghost) misled(p *partition, r *reader, e *event.Event) bool {
+	if !r.blind || r.delivered || e.Text != unknownEpoch || e.Offset <= 0 || e.Offset > p.committed.end {
 		return false
 	}
-	return seen != kafka.NoLeaderEpoch && seen < p.committed.holding(e.Offset-1).epoch && seen < p.auth.epoch
+	seen, most := g.lastSeen(e.Actor, p.tp)
+	return seen != kafka.NoLeaderEpoch && (seen == most || g.createdAgain(p.tp.Topic)) && seen < p.committed.holding(e.Offset-1).epoch && seen < p.auth.epoch
 }
+
+// unknownEpoch is the reason of a reset where a leader answered that it does not know the
+// epoch of a position.
+const unknownEpoch = "truncation: the leader does not know the position's epoch"
 
 const misledText = "a consumer that knew of no leader when it began at a committed offset asked one that had been replaced"
 

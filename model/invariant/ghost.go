@@ -129,7 +129,8 @@ type node struct {
 	// whole: a process has registered since, and hence opened all logs.
 	whole bool
 	// refused is when ZooKeeper last refused a write that it made as controller.
-	refused kafka.Nanos
+	refused  kafka.Nanos
+	answered answered
 }
 
 type owner struct {

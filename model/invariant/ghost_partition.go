@@ -270,6 +270,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	case event.IsrCommitted:
 		g.frees(p, r)
 		r.isr, r.maximal, r.stall.asked = e.ISR, e.ISR, 0
+		g.node(r.node).answered = answered{e.Time, g.controllerEpoch}
 	}
 	g.segmentEvent(r, e)
 	if limit := p.topic.Retention; limit != nil && limit.Bytes >= 0 && (e.Kind == event.BatchAppended || e.Kind == event.HighWatermark) {

@@ -47,17 +47,31 @@ func (g *ghost) moves(p *partition, r *replica, e *event.Event) {
 	}
 }
 
-// frees ends the stall of a leader, if it took longer than appends may take anyway.
+// frees ends the stall of a leader.
 func (g *ghost) frees(p *partition, r *replica) {
-	if r.stall.asked > 0 && g.now > r.stall.since+slack && g.stalls(p) {
+	if r.stall.asked > 0 && r == p.incumbent() && g.stalls(p) {
 		p.freed = g.now
 	}
 }
 
 // stalls reports whether appends to a partition wait since the controller has not answered its
-// leader, no longer than that may take when the faults have ended.
+// leader: longer than they may take anyway, and no longer than that may take when the faults have
+// ended. Over a connection that brought an answer since then the next ones come at once.
 func (g *ghost) stalls(p *partition) bool {
 	r := p.incumbent()
-	return r != nil && r.stall.asked > 0 && r.stall.since > 0 && g.setup.Profile.AlterPartition &&
-		g.now <= max(g.healed, r.stall.asked)+g.setup.ControllerTimeout+slack
+	if r == nil || r.stall.asked == 0 || r.stall.since == 0 || g.now <= r.stall.since+slack || !g.setup.Profile.AlterPartition {
+		return false
+	}
+	n := g.node(r.node)
+	if n.answered.at >= g.healed && n.answered.by == g.controllerEpoch {
+		return g.now <= max(n.answered.at, r.stall.asked)+slack
+	}
+	return g.now <= max(g.healed, r.stall.asked)+g.setup.ControllerTimeout+slack
+}
+
+// answered is when a controller, of which epoch, last answered a broker that it had changed the
+// in-sync set of a partition.
+type answered struct {
+	at kafka.Nanos
+	by kafka.ControllerEpoch
 }

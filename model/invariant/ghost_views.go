@@ -14,11 +14,11 @@ type view struct {
 }
 
 // viewed is a partition that they have, or had: in which leader epoch last
-// (Metadata.lastSeenLeaderEpochs, which outlives the partition there).
+// (Metadata.lastSeenLeaderEpochs, which outlives the partition there), and at most.
 type viewed struct {
-	tp    kafka.TopicPartition
-	epoch kafka.LeaderEpoch
-	has   bool
+	tp          kafka.TopicPartition
+	epoch, most kafka.LeaderEpoch
+	has         bool
 }
 
 func (g *ghost) viewOf(actor string) *view {
@@ -39,26 +39,26 @@ func (g *ghost) lookedUp(e *event.Event) {
 	}
 	i := slices.IndexFunc(v.parts, func(x viewed) bool { return x.tp == e.TP })
 	if i < 0 {
-		v.parts = append(v.parts, viewed{tp: e.TP, epoch: kafka.NoLeaderEpoch})
+		v.parts = append(v.parts, viewed{tp: e.TP, epoch: kafka.NoLeaderEpoch, most: kafka.NoLeaderEpoch})
 		i = len(v.parts) - 1
 	}
 	x := &v.parts[i]
 	if x.has = !e.Flag; e.LeaderEpoch != kafka.NoLeaderEpoch {
-		x.epoch = e.LeaderEpoch
+		x.epoch, x.most = e.LeaderEpoch, max(x.most, e.LeaderEpoch)
 	}
 }
 
-// lastSeen is the leader epoch of a partition that a client learned last; NoLeaderEpoch if it
-// knows none.
-func (g *ghost) lastSeen(actor string, tp kafka.TopicPartition) kafka.LeaderEpoch {
+// lastSeen is the leader epoch of a partition that a client learned last, and the highest;
+// NoLeaderEpoch if it knows none.
+func (g *ghost) lastSeen(actor string, tp kafka.TopicPartition) (last, most kafka.LeaderEpoch) {
 	if v := g.viewOf(actor); v != nil {
 		for i := range v.parts {
 			if v.parts[i].tp == tp {
-				return v.parts[i].epoch
+				return v.parts[i].epoch, v.parts[i].most
 			}
 		}
 	}
-	return kafka.NoLeaderEpoch
+	return kafka.NoLeaderEpoch, kafka.NoLeaderEpoch
 }
 
 // viewEnds: another process of the client begins.

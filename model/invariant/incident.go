@@ -162,10 +162,12 @@ func (p *partition) moot(r *replica, x position) bool {
 // records there, of an older epoch than the leader knew by then: it answered its log start
 // for the end of that epoch (LeaderEpochFileCache.endOffsetFor), so that r, which ended there,
 // was in sync. r hears of the log start with its next response. If it leads before, all that
-// is deleted may be written once more.
+// is deleted may be written once more. Had r ended behind that log start with records of its own,
+// it would have cut them: what it has there is of that leader.
 func (p *partition) mootOlder(r *replica) bool {
 	x := p.committed
-	return r.log.end >= x.end && p.moot(r, x) && r.log.at(x.end).b.epoch < x.settled().b.epoch
+	last := x.settled().b.epoch
+	return r.log.end >= x.end && p.moot(r, x) && r.log.at(x.end).b.epoch < last && (r.log.end == x.end || r.log.holding(x.end).epoch >= last)
 }
 
 // cutAt is what took, with an excuse, the committed batch at an offset; nil if nothing did.

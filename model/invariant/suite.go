@@ -194,7 +194,8 @@ func (g *ghost) observed(e *event.Event) {
 	case event.PositionReset:
 		r := g.ch.p.reader(e.Actor)
 		r.position, r.delivered, r.beyond = e.Base, false, e.Base > g.ch.p.committed.end
-		r.blind = e.Text == committedStart && g.lastSeen(e.Actor, g.ch.p.tp) == kafka.NoLeaderEpoch
+		_, seen := g.lastSeen(e.Actor, g.ch.p.tp)
+		r.blind = e.Text == committedStart && seen == kafka.NoLeaderEpoch
 	case event.OffsetAnswered:
 		if e.Err == kafka.None {
 			g.ch.p.answered(e.LeaderEpoch, e.Offset)
