@@ -2,10 +2,8 @@ package main
 
 import (
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/simkafka/simkafka/report"
 	"github.com/simkafka/simkafka/scenarios"
@@ -30,36 +28,6 @@ write it, to be run with the same seed. Without a name, lists the generators.`,
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "what to draw from")
 	return cmd
-}
-
-// addBeyond adds --beyond-budget.
-func addBeyond(fl *pflag.FlagSet, to *bool) {
-	fl.BoolVar(to, "beyond-budget", false, "draw more faults than the settings promise to survive, and judge only what must hold even then; as --gen small-beyond does")
-}
-
-// beyond ends the names of generators that go beyond the budget.
-const beyond = "-beyond"
-
-// beyondBudget is the generator that goes beyond the budget where one of this name does not.
-func beyondBudget(gen string) (string, error) {
-	name := strings.TrimSuffix(gen, beyond) + beyond
-	_, known := scenarios.GeneratorByName(gen)
-	if _, ok := scenarios.GeneratorByName(name); !ok && known {
-		return "", usage("--beyond-budget: %s draws within the budget only; %s have a generator beyond it", gen, strings.Join(withBeyond(), " and "))
-	}
-	if !known {
-		return gen, nil // which is said where it is drawn
-	}
-	return name, nil
-}
-
-func withBeyond() (names []string) {
-	for _, g := range scenarios.Generators {
-		if name, ok := strings.CutSuffix(g.Name, beyond); ok {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func (a *app) listGenerators() error {

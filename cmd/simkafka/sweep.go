@@ -116,54 +116,6 @@ const (
 	keepAll  = 100
 )
 
-// defaultGenerator draws where neither a scenario nor --gen is named.
-const defaultGenerator = "swarm"
-
-// The words of --guide.
-const (
-	guideMixed   = "mixed"
-	guideUniform = "uniform"
-	guideLineage = "lineage"
-)
-
-// generator is the name of the generator that the flags ask for, "" with a scenario.
-func (f *sweepFlags) generator(scenario bool) (string, error) {
-	switch {
-	case f.guide != guideMixed && f.guide != guideUniform && f.guide != guideLineage:
-		return "", usage("--guide is %s, %s or %s", guideMixed, guideUniform, guideLineage)
-	case scenario && (f.beyond || f.guide != guideMixed):
-		return "", usage("--beyond-budget and --guide are about drawn scenarios, not about a given one")
-	case scenario:
-		return "", nil
-	case f.beyond && f.guide != guideMixed:
-		return "", usage("--guide is about draws within the budget; leave --beyond-budget out")
-	}
-	name := f.gen
-	if name == "" {
-		name = defaultGenerator
-	}
-	switch {
-	case f.beyond:
-		return beyondBudget(name)
-	case f.guide != guideMixed:
-		return guided(name, f.guide)
-	}
-	return name, nil
-}
-
-// guided is the generator that draws faults in one way where the named one draws them in both.
-func guided(gen, guide string) (string, error) {
-	if strings.HasSuffix(gen, "-"+guide) {
-		return gen, nil
-	}
-	name := gen + "-" + guide
-	_, known := scenarios.GeneratorByName(gen)
-	if _, ok := scenarios.GeneratorByName(name); !ok && known {
-		return "", usage("--guide %s: %s draws its faults in one way only", guide, gen)
-	}
-	return name, nil
-}
-
 // sweeper runs one sweep. Its runner loads the scenario and repeats runs.
 type sweeper struct {
 	*runner
