@@ -74,7 +74,7 @@ func (g *ghost) mayStayOpen(line string, p *partition) string {
 		g.orphaned(line, p),
 		g.unheard(line, p),
 		g.hidden(line, p),
-		g.ofGroup(line),
+		g.ofGroup(line, p),
 		g.pausedInVain(line),
 		g.awaitsEpoch(line, p),
 		p.nothingThere(line),
@@ -217,8 +217,8 @@ func (g *ghost) leads(line string) *life {
 	return nil
 }
 
-// ofGroup says why the group that a line mentions may not come to rest.
-func (g *ghost) ofGroup(line string) string {
+// ofGroup says why the group that a line mentions, perhaps with p, may not come to rest.
+func (g *ghost) ofGroup(line string, p *partition) string {
 	if g.groups == nil {
 		return ""
 	}
@@ -228,7 +228,7 @@ func (g *ghost) ofGroup(line string) string {
 			if words[i] != "group" || i+1 == len(words) || words[i+1] != x.id {
 				continue
 			}
-			if why := g.cannotAppend(x); why != "" || !g.inVain(x) || ofOwners(line) && !strings.Contains(line, " has 0 owners ") {
+			if why := g.cannotAppend(x); why != "" || !g.inVain(x) || ofOwners(line) && (!strings.Contains(line, " has 0 owners ") || g.isToOwn(x, p)) {
 				return why
 			}
 			return vainText

@@ -128,6 +128,9 @@ type node struct {
 	honest     kafka.Nanos // when the last of them ended
 	// whole: a process has registered since, and hence opened all logs.
 	whole bool
+	// named: its meta.properties are on the medium, as a process had registered with them before
+	// the disk lied.
+	named bool
 	// refused is when ZooKeeper last refused a write that it made as controller.
 	refused  kafka.Nanos
 	answered answered
@@ -457,7 +460,7 @@ func (g *ghost) controlled(e *event.Event) {
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered, g.ch.n.away = max(g.ch.n.registered, e.BrokerEpoch), false
-		g.ch.n.late, g.ch.n.whole = false, true
+		g.ch.n.late, g.ch.n.whole, g.ch.n.named = false, true, g.ch.n.named || !g.ch.n.lied
 	case event.BrokerUnregistered:
 		g.ch.n.away = true
 	case event.ControlExecuted:

@@ -40,6 +40,9 @@ func (g *ghost) unnoticed(line string, p *partition) string {
 		return ""
 	}
 	if !c.of.comeback.leads {
+		if g.setup.Profile.Versions.JoinGroup >= skipsAssignment {
+			return ""
+		}
 		return "the group's leader, a static member, came back and does not know that it leads (JoinGroup before version 9)"
 	}
 	if !c.sights.sawAlways(l, p.tp) {
@@ -47,6 +50,9 @@ func (g *ghost) unnoticed(line string, p *partition) string {
 	}
 	return "the group's leader, a static member, was away when it was added, and did not assign when it came back (KIP-814)"
 }
+
+// skipsAssignment is from which version on answers to JoinGroup tell such a leader that it leads (KIP-814).
+const skipsAssignment = 9
 
 // sawAlways: the metadata had a partition when the member heard that its generation had joined, and since.
 func (s *sights) sawAlways(l *life, tp kafka.TopicPartition) bool {

@@ -37,7 +37,8 @@ type partition struct {
 	told       bool // a controller knows its state and tells brokers of it
 	toldAt     kafka.Nanos
 	later      bool // brokers were told of others of its topic without it
-	behind     bool // a new controller told of it in its second request only
+	behind     bool // a new controller told of it in its second request only, last at behindAt
+	behindAt   kafka.Nanos
 	// chosen are the leaders by epoch as committed, took those as brokers took
 	// office; newest last, bounded.
 	chosen, took []office

@@ -49,7 +49,9 @@ func (g *ghost) controllerReads() {
 			t.toldFirst = append(t.toldFirst, n)
 			for _, p := range t.parts {
 				if p != nil {
-					p.behind = p.behind || !g.toldFirst(p)
+					if !g.toldFirst(p) {
+						p.behind, p.behindAt = true, g.now
+					}
 					p.later = p.later || p.behind
 				}
 			}

@@ -59,6 +59,16 @@ func (g *ghost) inVain(x *group) bool {
 	return slices.ContainsFunc(g.groups.clients, func(c *groupClient) bool { return c.of == x && g.commitsInVain(c) })
 }
 
+// isToOwn: a stable generation gave a partition to a member that has taken what it was given: it need
+// not wait for who commits in vain.
+func (g *ghost) isToOwn(x *group, p *partition) bool {
+	l := x.newest()
+	return p != nil && l != nil && l.state == event.GroupStable && slices.ContainsFunc(l.members, func(m *member) bool {
+		c := g.groups.byMember[m.id]
+		return slices.Contains(m.given.parts, p.tp) && c != nil && c.of == x && c.member == m.id && c.generation == l.generation && c.state == event.MemberStable
+	})
+}
+
 // goesOn: a member has given a partition up, or asks to join.
 func (g *ghost) goesOn(c *groupClient) {
 	if g.commitsInVain(c) {

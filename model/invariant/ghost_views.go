@@ -102,9 +102,17 @@ func (g *ghost) leftOut(l *life, p *partition) bool {
 	}
 	asOld := func(n int32) bool { // it was told of before p
 		q := g.partition(kafka.TopicPartition{Topic: p.tp.Topic, Partition: n})
-		return q.told && (!p.told || q.toldAt < p.toldAt)
+		return q.told && (!p.told || q.toldAt < p.toldAt && g.mayBeOf(c.of, p.toldAt))
 	}
-	return p.behind || g.hides(c.actor, p) || !slices.ContainsFunc(s.always, func(n int32) bool { return !asOld(n) })
+	return p.behind && g.mayBeOf(c.of, p.behindAt) || g.hides(c.actor, p) || !slices.ContainsFunc(s.always, func(n int32) bool { return !asOld(n) })
+}
+
+// mayBeOf reports whether the leader of a group may assign by metadata that are as old as at. When the
+// faults have ended the controller repeats what a broker has not answered (controller.socket.timeout.ms),
+// clients ask again after metadata.max.age.ms, and a generation that has joined is assigned within
+// the rebalance timeout.
+func (g *ghost) mayBeOf(x *group, at kafka.Nanos) bool {
+	return g.healed == 0 || x.setup == nil || g.now <= max(g.healed, at)+g.setup.ControllerTimeout+x.setup.MetadataAge+x.setup.Rebalance+slack
 }
 
 // leavesOut counts these partitions.

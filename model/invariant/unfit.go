@@ -23,7 +23,9 @@ import (
 // about that sync, a power loss may leave the new name with other bytes;
 // CheckpointFile.read throws IOException, LogManager.loadLogs takes the directory offline,
 // and the broker halts. The same with partition.metadata (PartitionMetadataFile), which
-// UnifiedLog reads when it is loaded, and with meta.properties (MetaPropertiesEnsemble.Loader). A broker that has registered since has found them whole.
+// UnifiedLog reads when it is loaded, and with meta.properties (MetaPropertiesEnsemble.Loader), which
+// is written to an empty directory only (Copier.writeLogDirChanges): not if a broker had it before the
+// disk lied. A broker that has registered since has found them whole.
 //
 // A segment below the recovery point was synced, and is not recovered (LogLoader.recoverLog).
 // Where the disk lied about that sync, a power loss may leave it with other bytes. What is
@@ -41,7 +43,7 @@ func (g *ghost) unfit(e *event.Event) {
 	case g.ofLog(e, func(r *replica) bool { return r.honest(n) }):
 	case n.lost && !n.whole && strings.Contains(e.Text, "-checkpoint is corrupt"):
 		n.unfit = "its disk had lied about the sync of a checkpoint file, which a power loss then spoilt"
-	case n.lost && !n.whole && strings.Contains(e.Text, "/meta.properties is corrupt"):
+	case n.lost && !n.whole && !n.named && strings.Contains(e.Text, "/meta.properties is corrupt"):
 		n.unfit = "its disk had lied about the sync of meta.properties, which a power loss then spoilt"
 	case n.lost && !n.whole && strings.Contains(e.Text, "/partition.metadata is corrupt"):
 		n.unfit = "its disk had lied about the sync of a partition.metadata, which a power loss then spoilt"
@@ -78,7 +80,7 @@ func (g *ghost) diskFault(e *event.Event) {
 			n.lied, n.lies = true, append(n.lies, e.Index)
 		default:
 			n := g.node(id)
-			n.lied, n.lost = len(n.lies) > 0, false
+			n.lied, n.lost, n.named = len(n.lies) > 0, false, false
 			g.each(func(p *partition) {
 				if r := p.known(id); r != nil {
 					r.durable, r.bare, r.bared = 0, false, 0
