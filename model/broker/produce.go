@@ -136,7 +136,11 @@ func (b *Broker) appended(in *step.Input, out *step.Effects, op *produceOp) {
 			continue
 		}
 		part.h.p.Publish(in, out, part.res.Number)
-		if op.acks == replica.AllISR {
+		switch {
+		case op.acks != replica.AllISR:
+		case part.h.p.HasResigned(&part.res):
+			part.code = kafka.NotLeaderOrFollower
+		default:
 			part.wait = true
 			op.pending++
 		}

@@ -25,6 +25,8 @@ type AppendResult struct {
 	Timestamp kafka.TimestampMs
 	// Number is what Publish takes in the Done continuation.
 	Number uint32
+	// Resigned is how often the partition had resigned when it appended.
+	Resigned uint32
 	// Verdict says why the batch was refused; its code is the one returned.
 	Verdict record.Verdict
 }
@@ -42,7 +44,7 @@ func (p *Partition) Append(in *step.Input, out *step.Effects, b record.Batch, ac
 // appended. On None the caller arranges Publish, also for a duplicate. An error is
 // the log's, with code KAFKA_STORAGE_ERROR.
 func (p *Partition) AppendFrom(in *step.Input, out *step.Effects, b record.Batch, acks int8, origin log.Origin, guard log.VerificationGuard) (AppendResult, kafka.ErrorCode, error) {
-	res := AppendResult{Base: kafka.NoOffset, Last: kafka.NoOffset}
+	res := AppendResult{Base: kafka.NoOffset, Last: kafka.NoOffset, Resigned: p.resigned}
 	switch {
 	case p.offline:
 		return res, kafka.KafkaStorageError, nil
@@ -133,6 +135,11 @@ func (p *Partition) publishUpTo(out *step.Effects, end kafka.Offset) {
 	p.published = end
 	p.noted(out, event.LEOPublished).LEO = end
 }
+
+// HasResigned reports whether the partition has stopped to lead since it appended res. A role
+// change waits for the append, and the request would have found that before it could lead again
+// (DelayedProduce.tryComplete), when other records may be at the same offsets.
+func (p *Partition) HasResigned(res *AppendResult) bool { return p.resigned != res.Resigned }
 
 // CheckDelayedProduce is L-14 for one partition of a parked produce request:
 // required is the last appended offset + 1. done says that the partition's answer

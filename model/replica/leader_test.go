@@ -207,6 +207,27 @@ func TestL14DelayedProduceByRole(t *testing.T) {
 	expect("offline", kafka.KafkaStorageError, true)
 }
 
+// TestL14AnAppendKnowsThatItsLeaderHasResigned, also when it leads again; another epoch of
+// the same leader is no such end.
+func TestL14AnAppendKnowsThatItsLeaderHasResigned(t *testing.T) {
+	_, b, p := led(t, "zk-2.6")
+	b.holdDone = true
+	res, _ := b.append(0, "x", 1, AllISR)
+	expect := func(when string, want bool) {
+		t.Helper()
+		if got := p.HasResigned(&res); got != want {
+			t.Errorf("%s: %t", when, got)
+		}
+	}
+	expect("it leads", false)
+	b.lead(0, 2, 2, ids(1, 2, 3), ids(1, 2, 3))
+	expect("it leads another epoch", false)
+	b.follow(0, 2, 3, 3, ids(1, 2, 3))
+	expect("it follows", true)
+	b.lead(0, 4, 4, ids(1, 2, 3), ids(1, 2, 3))
+	expect("it leads again", true)
+}
+
 // TestL14AMemberAboutToJoinCounts: the maximal ISR decides.
 func TestL14AMemberAboutToJoinCounts(t *testing.T) {
 	w := newWorld(t, "zk-2.6", 1)

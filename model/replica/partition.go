@@ -28,6 +28,8 @@ type Partition struct {
 	isr, maximal []kafka.NodeID
 	// remotes are the other replicas; empty unless leader.
 	remotes []remote
+	// resigned is how often it has given up a role.
+	resigned uint32
 	// unpublished are the appends whose disk time is not spent, in log order.
 	unpublished []appendMark
 	// published is the log end offset that others see. Invariant: HW <= published

@@ -155,6 +155,7 @@ func (p *Partition) takeLog(out *step.Effects, l *log.Log) {
 // dropRole forgets what only a leader knows.
 func (p *Partition) dropRole() {
 	p.role = None
+	p.resigned++
 	p.remotes = nil
 	p.settleISR(nil)
 	p.epochStart = kafka.NoOffset
