@@ -359,6 +359,16 @@ func TestASessionThatNoCoordinatorTakesIsAWarning(t *testing.T) {
 	}
 }
 
+func TestAnAssignorYoungerThanTheClientsIsAWarning(t *testing.T) {
+	for what, warnings := range map[string]int{"zk-0.10 sticky": 1, "zk-0.11 sticky": 0, "zk-2.0 cooperative-sticky": 1, "zk-2.6 cooperative-sticky": 0, "zk-2.0 range,cooperative-sticky": 1} {
+		protocol, strategy, _ := strings.Cut(what, " ")
+		s := mustLoad(t, strings.Replace(in("{name: c, topics: [orders], group: g, config: {partition.assignment.strategy: \""+strategy+"\"}}"), "zk-3.9", protocol, 1))
+		if len(s.Warnings) != warnings || warnings > 0 && !strings.Contains(s.Warnings[0], "have no "+strategy[strings.LastIndex(strategy, ",")+1:]+" assignor") {
+			t.Errorf("%s: %v", what, s.Warnings)
+		}
+	}
+}
+
 func TestWhatOnlyMembersDoNeedsAGroup(t *testing.T) {
 	for entry, want := range map[string]string{
 		"{name: c, topics: [orders], processing: 5ms}":                                            "give the consumer a group",

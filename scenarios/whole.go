@@ -84,3 +84,20 @@ func (l *loader) sessionChecks(n *yaml.Node, c *Consumer) {
 		l.warnAt(at, "session.timeout.ms is %d, and the brokers' group.max.session.timeout.ms %d: no coordinator lets the consumer in", session, b.GroupMaxSession/kafka.Millisecond)
 	}
 }
+
+// assignorChecks warns of assignors that came later than the profile's clients.
+func (l *loader) assignorChecks(n *yaml.Node, c *Consumer) {
+	p, ok := config.ProfileByName(l.spec.Protocol)
+	if !ok || c.Group == "" {
+		return
+	}
+	cfg, errs := config.NewConsumer(p, c.Config)
+	if len(errs) > 0 {
+		return
+	}
+	for _, name := range cfg.Assignors {
+		if !p.HasAssignor(name) {
+			l.warnAt(settingNode(n, "partition.assignment.strategy"), "clients as old as %s have no %s assignor: the run shows what no release does", p.Name, name)
+		}
+	}
+}

@@ -232,6 +232,7 @@ func (l *loader) consumer(n *yaml.Node) {
 		l.actorName(nameNode, c.Name)
 		l.clientChecks(configNode, consumerScope, c.Config)
 		l.sessionChecks(configNode, &c)
+		l.assignorChecks(configNode, &c)
 	})
 }
 

@@ -106,12 +106,25 @@ func OfGroups(key string) bool {
 	return false
 }
 
-// assignorClasses are the assignors by their protocol names, with Kafka's classes.
-var assignorClasses = [...][2]string{
-	{"range", "RangeAssignor"},
-	{"roundrobin", "RoundRobinAssignor"},
-	{"sticky", "StickyAssignor"},
-	{"cooperative-sticky", "CooperativeStickyAssignor"},
+// assignorClasses are the assignors by their protocol names, with Kafka's classes and the
+// first profile whose clients have them (KIP-54: 0.11, KIP-429: 2.4).
+var assignorClasses = [...]struct{ name, class, first string }{
+	{"range", "RangeAssignor", "zk-0.10"},
+	{"roundrobin", "RoundRobinAssignor", "zk-0.10"},
+	{"sticky", "StickyAssignor", "zk-0.11"},
+	{"cooperative-sticky", "CooperativeStickyAssignor", "zk-2.6"},
+}
+
+// HasAssignor reports whether the clients of the profile's release have an assignor, by its
+// protocol name.
+func (p *Profile) HasAssignor(name string) bool {
+	for _, a := range assignorClasses {
+		if a.name == name {
+			first, _ := ProfileByName(a.first)
+			return p.age() >= first.age()
+		}
+	}
+	return false
 }
 
 // assignors is a list of assignors, by protocol name or class.
@@ -122,8 +135,8 @@ func assignors(name, def string) key[Consumer] {
 			item = strings.TrimSpace(item)
 			name := ""
 			for _, a := range assignorClasses {
-				if item == a[0] || item == "org.apache.kafka.clients.consumer."+a[1] {
-					name = a[0]
+				if item == a.name || item == "org.apache.kafka.clients.consumer."+a.class {
+					name = a.name
 				}
 			}
 			switch {

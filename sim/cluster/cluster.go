@@ -28,8 +28,8 @@ import (
 	"github.com/simkafka/simkafka/sim/simnet"
 )
 
-// Engine is the version of the engine's determinism: it changes whenever an equal
-// scenario and seed give another run.
+// Engine is the version of the engine's determinism: from the first release on it changes
+// whenever an equal scenario and seed give another run. Until then it stays 1.
 const Engine = 1
 
 // Options are what a run may vary without being another scenario.

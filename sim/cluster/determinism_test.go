@@ -141,7 +141,7 @@ func TestRunsOfOneProcessDoNotMeet(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update-fingerprints", false, "write testdata/fingerprints.txt anew; bump Engine if an entry changed")
+var update = flag.Bool("update-fingerprints", false, "write testdata/fingerprints.txt anew; after a release, bump Engine if an entry changed")
 
 const goldenFile = "testdata/fingerprints.txt"
 
@@ -178,7 +178,7 @@ func TestWarmMemoryDoesNotShow(t *testing.T) {
 
 // The same bytes on every machine: .ci/run runs this test built for other
 // processors too (with -test.short, as they are emulated). A difference on all of
-// them is a change of the model: write the file anew and bump Engine.
+// them is a change of the model: write the file anew and, after a release, bump Engine.
 func TestFingerprintsAreTheSameEverywhere(t *testing.T) {
 	list := samples
 	if testing.Short() {
