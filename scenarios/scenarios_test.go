@@ -359,6 +359,19 @@ func TestASessionThatNoCoordinatorTakesIsAWarning(t *testing.T) {
 	}
 }
 
+func TestGroupsWithoutCoordinatorsAreAWarning(t *testing.T) {
+	entry := "{name: c, topics: [orders], group: g}"
+	few := strings.Replace(in(entry), "min.insync.replicas: 2", "offsets.topic.replication.factor: 4", 1)
+	for text, warnings := range map[string]int{
+		in(entry): 0, few: 1, strings.Replace(few, "zk-3.9", "zk-0.10", 1): 0, strings.Replace(few, entry, "{name: c, topics: [orders]}", 1): 0,
+	} {
+		s := mustLoad(t, text)
+		if len(s.Warnings) != warnings || warnings > 0 && !strings.Contains(s.Warnings[0], "no group gets a coordinator") {
+			t.Errorf("%v in %s", s.Warnings, text)
+		}
+	}
+}
+
 func TestAnAssignorYoungerThanTheClientsIsAWarning(t *testing.T) {
 	for what, warnings := range map[string]int{"zk-0.10 sticky": 1, "zk-0.11 sticky": 0, "zk-2.0 cooperative-sticky": 1, "zk-2.6 cooperative-sticky": 0, "zk-2.0 range,cooperative-sticky": 1} {
 		protocol, strategy, _ := strings.Cut(what, " ")

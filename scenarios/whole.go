@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -18,6 +20,9 @@ func (l *loader) wholeChecks() {
 	}
 	if s.Duration > 0 && s.Duration <= s.WorkloadStart() {
 		l.errorAt(l.durationNode, "duration is %s; the workload begins at %s, when the cluster has booted", short(s.Duration), short(s.WorkloadStart()))
+	}
+	if why := s.WithoutCoordinators(); why != "" && l.Errors() == 0 {
+		l.warnAt(l.brokersNode, "%s", why)
 	}
 	if len(s.Topics) == 0 && l.Errors() == 0 {
 		l.errorAt(l.durationNode, "a scenario needs at least one topic")
@@ -83,6 +88,22 @@ func (l *loader) sessionChecks(n *yaml.Node, c *Consumer) {
 	case cfg.SessionTimeout > b.GroupMaxSession:
 		l.warnAt(at, "session.timeout.ms is %d, and the brokers' group.max.session.timeout.ms %d: no coordinator lets the consumer in", session, b.GroupMaxSession/kafka.Millisecond)
 	}
+}
+
+// WithoutCoordinators says why no group gets a coordinator: there are fewer brokers than
+// offsets.topic.replication.factor, so that __consumer_offsets cannot be made
+// (INVALID_REPLICATION_FACTOR). It is "" if they do, or if there is no group.
+func (s *Spec) WithoutCoordinators() string {
+	p, ok := config.ProfileByName(s.Protocol)
+	if !ok || p.OffsetsFactorOfAlive || !slices.ContainsFunc(s.Consumers, func(c Consumer) bool { return c.Group != "" }) {
+		return ""
+	}
+	b, errs := config.NewBroker(p, 1, "", s.Cluster.Config)
+	if len(errs) > 0 || s.Cluster.Brokers >= b.OffsetsReplication {
+		return ""
+	}
+	return fmt.Sprintf("offsets.topic.replication.factor is %d, and there are fewer brokers, %d: no group gets a coordinator, and its consumers read nothing",
+		b.OffsetsReplication, s.Cluster.Brokers)
 }
 
 // assignorChecks warns of assignors that came later than the profile's clients.

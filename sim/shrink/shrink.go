@@ -220,7 +220,7 @@ func (s *search) try(from *scenarios.Spec, edit func(*scenarios.Spec) bool) bool
 	if err != nil || !edit(c) {
 		return false
 	}
-	if c, err = reload(c); err != nil {
+	if c, err = reload(c); err != nil || c.WithoutCoordinators() != "" && from.WithoutCoordinators() == "" {
 		return false // it lacks what something else in it needs
 	}
 	d := c.Digest()

@@ -131,6 +131,22 @@ func TestTheSearchEndsWhenItMust(t *testing.T) {
 	}
 }
 
+// TestAGroupKeepsItsCoordinator: with fewer brokers than __consumer_offsets has replicas, no
+// consumer ever joins, which is not the failure.
+func TestAGroupKeepsItsCoordinator(t *testing.T) {
+	id, _ := quirk.Parse("KAFKA-9140")
+	b := id.Bug()
+	spec, seed := failingRun(t, b, "bugs")
+	s, err := Run(spec, seed, Options{Invariant: b.Invariant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := s.Spec.WithoutCoordinators(); why != "" {
+		t.Error(why)
+	}
+	checkWithout(t, s)
+}
+
 // TestAllBugsShrink is the table over all historical bugs, as their scenarios have them and
 // as random worlds show them. It takes minutes:
 //
