@@ -24,6 +24,7 @@ func convergesAfterHeal() rule {
 				"fewer than min.insync.replicas replicas run",
 				"a follower gave up on a log that parts inside a batch from its leader's, because the leader led the same epoch again after a power loss (A-13)",
 				"a follower gave up on a log in which a power loss brought back batches that it had truncated, while its epochs stayed truncated",
+				"a follower gave up on a segment that a cleaning had made larger than segment.bytes, because a tombstone's deletion horizon takes more bytes (KIP-534)",
 				"an ISR change was committed, or a new partition's state created, but its answer was lost with the controller's ZooKeeper connection",
 				"a broker cannot start, because the recovery of a log makes more index entries than log.index.size.max.bytes has room for",
 				"a broker cannot start, because a checkpoint file or partition.metadata that its lying disk had synced is not whole after a power loss",
@@ -228,7 +229,7 @@ func (g *ghost) ofGroup(line string, p *partition) string {
 			if words[i] != "group" || i+1 == len(words) || words[i+1] != x.id {
 				continue
 			}
-			if why := g.cannotAppend(x); why != "" || !g.inVain(x) || ofOwners(line) && (!strings.Contains(line, " has 0 owners ") || g.isToOwn(x, p)) {
+			if why := cmp.Or(g.cannotAppend(x), g.leaderless(x)); why != "" || !g.inVain(x) || ofOwners(line) && (!strings.Contains(line, " has 0 owners ") || g.isToOwn(x, p)) {
 				return why
 			}
 			return vainText
@@ -237,8 +238,31 @@ func (g *ghost) ofGroup(line string, p *partition) string {
 	return ""
 }
 
+// leaderless says that a group has no coordinator, as those are down that could lead its partition of
+// __consumer_offsets. Whether they may be down is said of themselves.
+func (g *ghost) leaderless(x *group) string {
+	p := g.offsetsPartition(x.index)
+	if p == nil || !p.auth.known || p.auth.leader != kafka.NoNode || p.topic.Unclean ||
+		slices.ContainsFunc(p.auth.isr, func(id kafka.NodeID) bool { return !g.node(id).down }) {
+		return ""
+	}
+	return fmt.Sprintf("all in-sync replicas %v of the group's partition of __consumer_offsets are down, and the topic allows no unclean election (V-2)", p.auth.isr)
+}
+
+// outgrown: r's fetcher failed, as its leader sent more than segment.bytes from one segment. The cleaner had
+// written that one anew and larger than it was: the base timestamp of a batch with a tombstone becomes the deletion
+// horizon, from which the records' timestamps are farther (MemoryRecords.filterTo, KIP-534). UnifiedLog.append takes no
+// records of more than a segment, from a leader neither.
+func (p *partition) outgrown(r, l *replica) (grown bool) {
+	if p.keys == nil || !strings.Contains(r.failure, "does not fit segments of") || r.log.end >= l.clean.bound {
+		return false
+	}
+	l.log.each(r.log.end, l.clean.bound, func(x *rec) { grown = grown || x.tombstone })
+	return grown
+}
+
 // gaveUp says why a follower's fetcher may have failed for good: its log parts from
-// the leader's inside a batch.
+// the leader's inside a batch, or what it is sent is too large.
 func (p *partition) gaveUp() string {
 	l := p.incumbent()
 	for _, r := range p.replicas {
@@ -249,6 +273,8 @@ func (p *partition) gaveUp() string {
 		switch {
 		case r.log.excused(at) || l.log.excused(at):
 			return "a follower's fetcher failed: " + rewrittenText
+		case p.outgrown(r, l):
+			return "a follower's fetcher failed: a tombstone's deletion horizon made a segment of its leader larger than segment.bytes (KIP-534)"
 		case r.blankEnd > r.log.end:
 			return "a follower's fetcher failed: a power loss undid a truncation of its log, but not of its epochs"
 		}

@@ -264,7 +264,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		p.startRaised(r)
 	case event.FetcherFailed:
-		r.failed = true
+		r.failed, r.failure = true, e.Text
 	case event.IsrProposed:
 		r.maximal, r.proposed = e.MaximalISR, e.ISR
 		r.shrinks(e.Time)
