@@ -70,7 +70,8 @@ const (
 	// names leader epochs (LEO if it names none).
 	ReplicaLoaded
 	// OffsetsMissing: recovery found Offset to Last (inclusive) missing between two
-	// segments: Node, TP. Each such run is told of, before ReplicaLoaded.
+	// segments: Node, TP. Each such run is told of, before ReplicaLoaded. Of a compacted log
+	// it may be a cleaner that took them.
 	OffsetsMissing
 	BecameLeader   // Node, TP, LeaderEpoch, Offset = epoch start offset, HW, LEO, ISR
 	BecameFollower // Node, TP, LeaderEpoch, Leader, HW, LEO

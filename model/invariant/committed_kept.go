@@ -15,7 +15,7 @@ func committedOffsetsKept() rule {
 			Words: "What a coordinator loads is what was published before: no older committed offset, no older generation, and of the same record the same contents; and a " +
 				"member that asks what is committed gets a value that was so at some time since it got the partition.",
 			When: "when a coordinator that leads in the committed epoch has read its partition of __consumer_offsets to the end; at each answer to OffsetFetch that a member uses",
-			Broken: "committed records of __consumer_offsets lost in an allowed unclean election or power loss; offsets loaded from above the high watermark; a coordinator that was replaced and does not know it answers " +
+			Broken: "committed records of __consumer_offsets lost in an allowed unclean election or power loss, or in the middle of the log, where a power loss took the end of a segment but not the next one; offsets loaded from above the high watermark; a coordinator that was replaced and does not know it answers " +
 				"with what it has (LD-10); offsets.commit.required.acks below all",
 		},
 		kinds: []event.Kind{event.OffsetLoaded, event.CoordinatorLoaded, event.CommittedFetched},
@@ -39,8 +39,9 @@ func (c *kept) observe(e *event.Event) {
 	}
 }
 
-// lost tells of a loss, or why it may be.
-func (c *kept) lost(x *group, index int32, at kafka.Offset, tp kafka.TopicPartition, format string, args ...any) {
+// lost tells of a loss, or why it may be. node is the coordinator's: a power loss may have left
+// its log without the record, but with later ones (see partition.holed).
+func (c *kept) lost(node kafka.NodeID, x *group, index int32, at kafka.Offset, tp kafka.TopicPartition, format string, args ...any) {
 	if p := c.g.offsetsPartition(index); p != nil {
 		if com := x.comsBy.Get(tp); com != nil && at == kafka.Offset(com.at) && com.neverCommitted(p) {
 			c.suspend(p, "a coordinator had loaded a committed offset from above the high watermark, and no other replica had it when its broker died")
@@ -48,6 +49,10 @@ func (c *kept) lost(x *group, index int32, at kafka.Offset, tp kafka.TopicPartit
 		}
 		if why := p.fellBack(at); why != "" {
 			c.suspend(p, why)
+			return
+		}
+		if i := p.hole(node, at, at+1); i != nil {
+			c.suspend(p, i.String())
 			return
 		}
 		if why := p.cleanedFor(at); why != "" {
@@ -90,10 +95,10 @@ func (c *kept) offset(x *group, com *committed, e *event.Event) {
 	c.checked++
 	switch {
 	case e.First < com.at:
-		c.lost(x, e.Index, kafka.Offset(com.at), e.TP, "%s loaded %d as committed for %s, from offset %d of partition %d of __consumer_offsets; %d was published from offset %d",
+		c.lost(e.Node, x, e.Index, kafka.Offset(com.at), e.TP, "%s loaded %d as committed for %s, from offset %d of partition %d of __consumer_offsets; %d was published from offset %d",
 			nodeName(e.Node), e.Offset, e.TP, e.First, e.Index, com.offset, com.at)
 	case e.First == com.at && e.Offset != com.offset:
-		c.lost(x, e.Index, kafka.Offset(com.at), e.TP, "%s loaded %d as committed for %s; %d was published from the same offset %d of partition %d of __consumer_offsets",
+		c.lost(e.Node, x, e.Index, kafka.Offset(com.at), e.TP, "%s loaded %d as committed for %s; %d was published from the same offset %d of partition %d of __consumer_offsets",
 			nodeName(e.Node), e.Offset, e.TP, com.offset, com.at, e.Index)
 	}
 }
@@ -112,13 +117,13 @@ func (c *kept) loaded(e *event.Event) {
 		l := x.at(e.Node)
 		for _, com := range x.coms {
 			if com.known && (l == nil || com.life != l) {
-				c.lost(x, x.index, kafka.Offset(com.at), com.tp, "%s loaded no committed offset for %s; %d was published from offset %d of partition %d of __consumer_offsets",
+				c.lost(e.Node, x, x.index, kafka.Offset(com.at), com.tp, "%s loaded no committed offset for %s; %d was published from offset %d of partition %d of __consumer_offsets",
 					nodeName(e.Node), com.tp, com.offset, com.at, x.index)
 			}
 		}
 		if s := x.saved; s != nil {
 			if diff := s.differs(l); diff != "" {
-				c.lost(x, x.index, s.offset, kafka.TopicPartition{}, "%s loaded the group otherwise than it was published from offset %d of partition %d of __consumer_offsets: %s",
+				c.lost(e.Node, x, x.index, s.offset, kafka.TopicPartition{}, "%s loaded the group otherwise than it was published from offset %d of partition %d of __consumer_offsets: %s",
 					nodeName(e.Node), s.offset, x.index, diff)
 			}
 		}
@@ -192,6 +197,6 @@ func (c *kept) stale(x *group, com *committed, part *clientPart, e *event.Event,
 		c.suspend(p, "a member was told an older committed offset by a coordinator that did not know yet that it had been replaced")
 		return
 	}
-	c.lost(x, com.index, kafka.Offset(com.at), e.TP, "%s was told at %s that %s is committed for %s, which it owns since %s; %d is, published at %s", e.Actor, e.Time, got, e.TP,
+	c.lost(com.life.node, x, com.index, kafka.Offset(com.at), e.TP, "%s was told at %s that %s is committed for %s, which it owns since %s; %d is, published at %s", e.Actor, e.Time, got, e.TP,
 		part.since, com.offset, com.published)
 }

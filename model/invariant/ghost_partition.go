@@ -360,13 +360,20 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 // holed: recovery found that a power loss had taken offsets between two segments. Kafka
 // loads such a log like any other: LogLoader.recoverLog deletes the segments behind one
 // in which bytes were torn, but does not compare the end of a segment with the base of the
-// next one.
+// next one. A log that had ended below the hole has it, too, if the power loss brought back
+// segments that an earlier start had deleted: Kafka renames such files, but does not sync the
+// directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
-	if r.stop != powerLost {
+	if r.stop != powerLost || p.mayBeCleaned(r, e.Offset) {
 		return
 	}
-	x := r.log.at(e.Last + 1)
-	p.happened(&incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: x.end, held: x, hole: true})
+	p.happened(&incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true})
+}
+
+// mayBeCleaned: a cleaner may have taken what a replica's log lacks at an offset. Where the
+// keys of the records are not known, nobody knows either what followers copied of that.
+func (p *partition) mayBeCleaned(r *replica, at kafka.Offset) bool {
+	return p.compacted && (p.keys == nil || at < r.clean.bound)
 }
 
 // hole is the loss that left offsets missing inside the log of a replica, if those at

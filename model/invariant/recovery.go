@@ -54,8 +54,11 @@ func (c *recovery) observe(e *event.Event) {
 // missing judges offsets that recovery did not find: a power loss took them, this time or
 // an earlier one.
 func (c *recovery) missing(e *event.Event) {
-	c.checked++
 	p, r := c.g.ch.p, c.g.ch.r
+	if p.mayBeCleaned(r, e.Offset) {
+		return
+	}
+	c.checked++
 	if r.stop != powerLost && p.hole(r.node, e.Offset, e.Last+1) == nil {
 		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
 		return

@@ -288,10 +288,11 @@ func (l *Loader) recoverLog() (busy bool, err error) {
 
 // noteHole remembers the offsets that are missing between a segment in which nothing was
 // torn and the next one. A power loss may take all that a segment had not synced and leave
-// the next one; like Kafka's, recovery goes on over that. What a cleaner took is no hole.
+// the next one; like Kafka's, recovery goes on over that. In a compacted log a cleaner may
+// have taken them: the log does not know.
 func (l *Loader) noteHole() {
 	log := l.log
-	if log.cfg.Compact || l.recovered == len(log.segments) {
+	if l.recovered == len(log.segments) {
 		return
 	}
 	next := log.segments[l.recovered].base

@@ -129,7 +129,8 @@ func (l *Log) Segments() []Segment {
 // Hole is a run of offsets that no segment has; To is exclusive.
 type Hole struct{ From, To kafka.Offset }
 
-// Holes are what recovery found missing between segments. The caller does not change it.
+// Holes are what recovery found missing between segments, also what a cleaner took there.
+// The caller does not change it.
 func (l *Log) Holes() []Hole { return l.holes }
 
 // ActiveBase is the offset at which the active segment begins.

@@ -89,6 +89,18 @@ func TestRecoveryTellsOfAllOffsetsThatAreMissing(t *testing.T) {
 	equal(t, "holes", fmt.Sprint(l.Holes()), "[{8 20} {21 30}]")
 }
 
+func TestRecoveryOfACompactedLogTellsOfThemToo(t *testing.T) {
+	fs := vfstest.NewMem()
+	for _, base := range []kafka.Offset{0, 20} {
+		setFile(t, fs, segmentFile(base, logSuffix), batchAt(t, base, 0, 10, 1))
+		setFile(t, fs, segmentFile(base, indexSuffix), nil)
+	}
+	cfg := smallConfig()
+	cfg.Compact = true
+	l := openLog(t, fs, cfg, OpenParams{})
+	equal(t, "holes", fmt.Sprint(l.Holes()), "[{1 20}]")
+}
+
 func TestAlteredLeaderEpochIsLearned(t *testing.T) {
 	file := tornLog(t)
 	file[294+15] = 9 // not covered by the CRC
