@@ -68,13 +68,14 @@ func (g *ghost) assignable(l *life, gone []string) int {
 // least. Of one whose deletion has begun its metadata may have lost a part: a broker that is
 // registered anew meanwhile is told of the partitions only that it has replicas of
 // (ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica does not),
-// and shows the others as before.
+// and shows the others as before. That may be the first that the leader hears of the topic after
+// another broker has said that there is none.
 func (g *ghost) countedBy(l *life, topic string) int32 {
 	n := cmp.Or(g.knownTo(l, topic), g.everHad(topic))
 	if g.numbers(l) {
 		n -= g.unassignedOf(l, topic, n)
 	}
-	if some := g.sightOf(l, topic).least; g.doomedTopic(topic) && some > 0 {
+	if some := g.sightOf(l, topic).some; g.doomedTopic(topic) && some > 0 {
 		n = min(n, max(some, l.highest(topic)+1))
 	}
 	return n
@@ -101,8 +102,12 @@ func (g *ghost) unassignedOf(l *life, topic string, n int32) (count int32) {
 }
 
 // mostAssignable also counts those that the leader may not know yet, as they were added, or
-// withholds, or knows no more, as their topic is deleted.
-func (g *ghost) mostAssignable(l *life) int { return g.countKnown(l, g.everHad) }
+// withholds, or knows no more, as their topic is deleted; or has still, as it has not asked
+// since the topic was deleted, and created again with fewer. A leader that subscribes to all topics
+// of the group asks for no update when it is elected (ConsumerCoordinator.updateGroupSubscription).
+func (g *ghost) mostAssignable(l *life) int {
+	return g.countKnown(l, func(topic string) int32 { return max(g.everHad(topic), g.sightOf(l, topic).most) })
+}
 
 // everHad is how many partitions a topic has, or had when it was deleted: a leader with
 // older metadata still assigns them.

@@ -306,7 +306,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		if !slices.Contains(c.vanished, e.TP) {
 			c.vanished = append(c.vanished, e.TP)
 		}
-		c.sees(e.TP.Topic)
+		c.sees(e.TP.Topic, e.Time)
 	case slices.Contains(c.seen, e.TP):
 		return
 	default:
@@ -315,7 +315,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		if i >= 0 {
 			c.vanished = slices.Delete(c.vanished, i, i+1)
 		}
-		if c.sees(e.TP.Topic); i < 0 && e.TP.Partition < g.begunWith(e.TP.Topic) {
+		if c.sees(e.TP.Topic, e.Time); i < 0 && e.TP.Partition < g.begunWith(e.TP.Topic) {
 			return
 		}
 	}

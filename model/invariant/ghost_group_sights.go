@@ -18,13 +18,18 @@ type sights struct {
 	topics     []sight
 }
 
-// sight is the least that was known of a topic: so many partitions, always these, or, if
-// gone, that there is none of that name any more.
+// sight is what was known of a topic: so many partitions at least and at most, always these, and,
+// if gone, for a time that there is none of that name any more. some is the least while there
+// was one, 0 = never.
 type sight struct {
-	topic  string
-	least  int32
-	always []int32
-	gone   bool
+	topic       string
+	least, most int32
+	always      []int32
+	gone        bool
+	some        int32
+	// before is some as it was before changedAt: a response tells of partitions one after another.
+	before    int32
+	changedAt kafka.Nanos
 }
 
 // completes begins the sights of a generation.
@@ -41,7 +46,8 @@ func (c *groupClient) completes(e *event.Event) {
 
 // sight is what is known of a topic now.
 func (c *groupClient) sight(topic string) sight {
-	x := sight{topic: topic, least: c.has(topic), gone: c.lost(topic)}
+	n := c.has(topic)
+	x := sight{topic: topic, least: n, most: n, some: n, before: n, changedAt: -1, gone: c.lost(topic)}
 	for _, tp := range c.seen {
 		if tp.Topic == topic {
 			x.always = append(x.always, tp.Partition)
@@ -57,14 +63,21 @@ func (s *sights) of(topic string) (x *sight, found bool) {
 			return x, true
 		}
 	}
-	s.topics = append(s.topics, sight{topic: topic})
+	s.topics = append(s.topics, sight{topic: topic, changedAt: -1})
 	return &s.topics[len(s.topics)-1], false
 }
 
 // sees follows a change of what the metadata have of a topic.
-func (c *groupClient) sees(topic string) {
+func (c *groupClient) sees(topic string, now kafka.Nanos) {
 	x, _ := c.sights.of(topic)
-	x.least, x.gone = min(x.least, c.has(topic)), x.gone || c.lost(topic)
+	n := c.has(topic)
+	x.least, x.most, x.gone = min(x.least, n), max(x.most, n), x.gone || c.lost(topic)
+	if x.changedAt != now {
+		x.before, x.changedAt = x.some, now
+	}
+	if x.some = x.before; n > 0 && (x.some == 0 || n < x.some) {
+		x.some = n
+	}
 	x.always = slices.DeleteFunc(x.always, func(p int32) bool { return !slices.Contains(c.seen, kafka.TopicPartition{Topic: topic, Partition: p}) })
 }
 
