@@ -125,8 +125,8 @@ func (a args) list(key string) []string {
 	return nil
 }
 
-// joined answers JoinGroup. Members other than the asking one subscribe as it does and
-// own nothing.
+// joined answers JoinGroup. Members other than the asking one subscribe to orders, or to the
+// topics that are named, and own nothing.
 func (s *script) joined(a args, r *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupResponse) {
 	resp.ErrorCode, resp.Generation, resp.MemberID = int16(a.code()), int32(a.int("generation", 1)), a.string("member", r.MemberID)
 	resp.LeaderID = a.string("leader", resp.MemberID)
@@ -141,7 +141,11 @@ func (s *script) joined(a args, r *kmsg.JoinGroupRequest, resp *kmsg.JoinGroupRe
 		m := kmsg.NewJoinGroupResponseMember()
 		m.MemberID, m.ProtocolMetadata = id, r.Protocols[at].Metadata
 		if id != resp.MemberID {
-			m.ProtocolMetadata = (&kmsg.ConsumerMemberMetadata{Version: 3, Topics: []string{"orders"}, Generation: -1}).AppendTo(nil)
+			topics := a.list("topics")
+			if topics == nil {
+				topics = []string{"orders"}
+			}
+			m.ProtocolMetadata = (&kmsg.ConsumerMemberMetadata{Version: 3, Topics: topics, Generation: -1}).AppendTo(nil)
 		}
 		resp.Members = append(resp.Members, m)
 	}

@@ -210,15 +210,17 @@ func (g *GroupConsumer) lead(in *step.Input, out *step.Effects) {
 	g.sendSync(in, out, assignor.WithBugs(a, g.cfg.Profile.Quirks).Assign(g.groupTopics(members), members))
 }
 
-// lacksMetadata: a topic of the group was not of interest yet, or an update is due.
+// lacksMetadata: a topic of the group was not of interest yet, or is not subscribed to by the
+// leader itself (SubscriptionState.groupSubscribe), or an update is due.
 func (g *GroupConsumer) lacksMetadata(members []assignor.Member) bool {
-	known := len(g.network.meta.topics)
+	known, others := len(g.network.meta.topics), false
 	for i := range members {
 		for _, name := range members[i].Topics {
 			g.network.meta.topic(name)
+			others = others || !slices.Contains(g.group.Topics, name)
 		}
 	}
-	return len(g.network.meta.topics) > known || g.network.needUpdate || g.network.inProgress
+	return len(g.network.meta.topics) > known || others && g.cfg.Profile.LeaderAsksAnew || g.network.needUpdate || g.network.inProgress
 }
 
 // groupTopics is what the metadata says of the members' topics.

@@ -40,6 +40,9 @@ type Profile struct {
 	// AssignsKnown: a group's leader assigns the partitions that its metadata have, and not as many numbers
 	// from 0 on (since 3.5, KIP-881; round robin counts as before).
 	AssignsKnown bool
+	// LeaderAsksAnew: a group's leader asks for metadata in each generation in which another member
+	// subscribes to a topic that it does not (since 2.3); before, only if the topic is new to it.
+	LeaderAsksAnew bool
 	// OffsetsFactorOfAlive: __consumer_offsets is made with fewer replicas where fewer
 	// brokers are alive than offsets.topic.replication.factor says (before KIP-115).
 	OffsetsFactorOfAlive bool
