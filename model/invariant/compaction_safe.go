@@ -16,7 +16,7 @@ func compactionKeepsLatest() rule {
 				"a consumer, a follower or at the end, misses only records that were cleaned and have a newer one of the same key below what was cleaned, or tombstones " +
 				"of which a cleaning stamped the horizon delete.retention.ms before another one began.",
 			When: "at each cleaning; at each delivery, follower's append and batch of the final read of a compacted topic",
-			Broken: "the newer record was lost in an allowed unclean election or power loss after the cleaning; a key that was deleted shows an older value again, " +
+			Broken: "the newer record was lost in an allowed unclean election or power loss after the cleaning; a power loss took the record, unsynced, from the middle of a log; a key that was deleted shows an older value again, " +
 				"because replicas clean each for itself (S-12)",
 		},
 		kinds: []event.Kind{event.CleaningBegan, event.LogCleaned, event.BatchAppended, event.RecordDelivered},
@@ -101,6 +101,11 @@ func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to ka
 		case forgiven, mistimed, bereft:
 			c.suspend(p, why)
 		case unexplained:
+			if i := p.gap(r.offset); i != nil {
+				how, why = bereft, i.String()
+				c.suspend(p, why)
+				break
+			}
 			if c.full(p) {
 				c.violated++
 				break

@@ -55,6 +55,9 @@ type partition struct {
 	committed position
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
+	// gaps are what power losses may have taken from the middle of compacted logs, if no cleaner
+	// did; bounded.
+	gaps      []*incident
 	elections int         // changes of leader
 	freed     kafka.Nanos // when a stall of its leader ended last (see ghost_stall.go)
 	// compacted: a broker has begun to compact its log. keys is nil if the topic is not
@@ -364,10 +367,26 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 // segments that an earlier start had deleted: Kafka renames such files, but does not sync the
 // directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
-	if r.stop != powerLost || p.mayBeCleaned(r, e.Offset) {
+	if r.stop != powerLost {
 		return
 	}
-	p.happened(&incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true})
+	i := &incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true}
+	switch {
+	case !p.mayBeCleaned(r, e.Offset):
+		p.happened(i)
+	case e.Offset >= r.durable && len(p.gaps) < keptIncidents:
+		p.gaps = append(p.gaps, i)
+	}
+}
+
+// gap is a loss that may have taken the record at an offset, if no cleaner did; nil if there is none.
+func (p *partition) gap(o kafka.Offset) *incident {
+	for _, i := range p.gaps {
+		if i.from <= o && o < i.to {
+			return i
+		}
+	}
+	return nil
 }
 
 // mayBeCleaned: a cleaner may have taken what a replica's log lacks at an offset. Where the
