@@ -25,7 +25,7 @@ var profiles = [...]Profile{
 			LeaderAndISR: 4, StopReplica: 3, UpdateMetadata: 6, ControlledShutdown: 3, AlterPartition: -1,
 			FindCoordinator: 3, JoinGroup: 7, SyncGroup: 5, Heartbeat: 4, LeaveGroup: 4, OffsetCommit: 8, OffsetFetch: 7}},
 	{Name: "zk-3.9", Truncation: TruncateOnFetch, Fencing320: true, EpochStartGate: true, AlterPartition: true,
-		BrokerEpoch: true, RecoveryState: true, StaticMembers: true, ExpireIdleGroups: true, HWMinISRGate: true, IndexPerBatch: true, AutoRebalanceIgnoresReassignment: true, AssignsKnown: true, LeaderAsksAnew: true,
+		BrokerEpoch: true, RecoveryState: true, StaticMembers: true, ExpireIdleGroups: true, HWMinISRGate: true, IndexPerBatch: true, AutoRebalanceIgnoresReassignment: true, AssignsKnown: true, LeaderAsksAnew: true, DoomedUntold: true,
 		Partitioner: UniformSticky,
 		Versions: APIVersions{Produce: 11, Fetch: 16, ListOffsets: 8, Metadata: 12, OffsetForLeaderEpoch: 4,
 			LeaderAndISR: 7, StopReplica: 4, UpdateMetadata: 8, ControlledShutdown: 3, AlterPartition: 3,

@@ -40,6 +40,9 @@ type Profile struct {
 	// AssignsKnown: a group's leader assigns the partitions that its metadata have, and not as many numbers
 	// from 0 on (since 3.5, KIP-881; round robin counts as before).
 	AssignsKnown bool
+	// DoomedUntold: the controller leaves partitions of topics that are being deleted out of what it tells
+	// a broker that starts (since 2.7); before, it tells it that they are being deleted.
+	DoomedUntold bool
 	// LeaderAsksAnew: a group's leader asks for metadata in each generation in which another member
 	// subscribes to a topic that it does not (since 2.3); before, only if the topic is new to it.
 	LeaderAsksAnew bool

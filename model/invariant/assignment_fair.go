@@ -67,7 +67,7 @@ func (g *ghost) assignable(l *life, gone []string) int {
 // countedBy is how many partitions of a topic the leader of a generation may have counted at
 // least. Of one whose deletion has begun its metadata may have lost a part: a broker that is
 // registered anew meanwhile is told of the partitions only that it has replicas of
-// (ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica does not),
+// (since 2.7 ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica does not),
 // and shows the others as before. That may be the first that the leader hears of the topic after
 // another broker has said that there is none.
 func (g *ghost) countedBy(l *life, topic string) int32 {

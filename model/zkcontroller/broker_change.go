@@ -137,7 +137,7 @@ func (s *brokersStarted) step(c *Controller) next {
 }
 
 // announce tells the brokers that were there of the new ones, and the new ones
-// everything.
+// everything, but since 2.7 for topics that are being deleted (ControllerContext.partitionsWithLeaders).
 func (s *brokersStarted) announce(c *Controller) {
 	var existing []kafka.NodeID
 	for _, id := range c.ctx.allBrokers() {
@@ -146,7 +146,7 @@ func (s *brokersStarted) announce(c *Controller) {
 		}
 	}
 	c.updateMetadata(existing)
-	c.updateMetadata(s.ids, c.ctx.partitions(func(p *partition) bool { return p.hasInfo && c.ctx.lives(p) })...)
+	c.updateMetadata(s.ids, c.ctx.partitions(func(p *partition) bool { return p.hasInfo && (c.ctx.lives(p) || !c.cfg.Profile.DoomedUntold) })...)
 }
 
 // clearOfflineDirs forgets storage errors of brokers that started or died.

@@ -16,7 +16,7 @@ import (
 )
 
 func profile39() *config.Profile {
-	return &config.Profile{Name: "zk-3.9", Fencing320: true, AlterPartition: true, BrokerEpoch: true, RecoveryState: true,
+	return &config.Profile{Name: "zk-3.9", DoomedUntold: true, Fencing320: true, AlterPartition: true, BrokerEpoch: true, RecoveryState: true,
 		AutoRebalanceIgnoresReassignment: true,
 		Versions:                         config.APIVersions{LeaderAndISR: 7, StopReplica: 4, UpdateMetadata: 8, ControlledShutdown: 3, AlterPartition: 2}}
 }
