@@ -28,7 +28,8 @@ type Partition struct {
 	isr, maximal []kafka.NodeID
 	// remotes are the other replicas; empty unless leader.
 	remotes []remote
-	// resigned is how often it has given up a role.
+	// resigned is how often it has become a follower, gone offline or been deleted. A leader's
+	// new epoch is none of these.
 	resigned uint32
 	// unpublished are the appends whose disk time is not spent, in log order.
 	unpublished []appendMark
