@@ -93,8 +93,7 @@ func (g *ghost) maySee(l *life, tp kafka.TopicPartition) bool {
 func (g *ghost) unassignedOf(l *life, topic string, n int32) (count int32) {
 	for i := range min(n, g.partitionsOf(topic)) {
 		tp := kafka.TopicPartition{Topic: topic, Partition: i}
-		assigned := slices.ContainsFunc(l.members, func(m *member) bool { return slices.Contains(m.given.parts, tp) })
-		if !assigned && g.leftOut(l, g.partition(tp)) {
+		if !l.gives(tp) && g.leftOut(l, g.partition(tp)) {
 			count++
 		}
 	}
@@ -106,7 +105,12 @@ func (g *ghost) unassignedOf(l *life, topic string, n int32) (count int32) {
 // since the topic was deleted, and created again with fewer. A leader that subscribes to all topics
 // of the group asks for no update when it is elected (ConsumerCoordinator.updateGroupSubscription).
 func (g *ghost) mostAssignable(l *life) int {
-	return g.countKnown(l, func(topic string) int32 { return max(g.everHad(topic), g.sightOf(l, topic).most) })
+	return g.countKnown(l, func(topic string) int32 { return g.mostOf(l, topic) })
+}
+
+// mostOf is how many partitions of a topic the leader of a generation may have counted at most.
+func (g *ghost) mostOf(l *life, topic string) int32 {
+	return max(g.everHad(topic), g.sightOf(l, topic).most)
 }
 
 // everHad is how many partitions a topic has, or had when it was deleted: a leader with
@@ -162,18 +166,23 @@ func (c *fair) blocks(x *group, l *life, topic string, e *event.Event) {
 		c.aroundMisnamed(x, l, subs, topic, e)
 		return
 	}
-	q, r := got/len(subs), got%len(subs)
 	for i, m := range subs {
-		start, size := i*q+min(i, r), q
-		if i < r {
-			size++
-		}
 		have := m.of(topic)
-		if want := all[start : start+size]; !slices.Equal(have, want) {
+		if want := block(all, i, len(subs)); !slices.Equal(have, want) {
 			c.violateGroup(x, kafka.TopicPartition{}, "range, generation %d: %s, number %d of %d subscribers, gets partitions %v of the %d of %s, not %v", e.Generation, m.id, i,
 				len(subs), have, got, topic, want)
 		}
 	}
+}
+
+// block is what range gives number i of so many subscribers (AR-1).
+func block(partitions []int32, i, subscribers int) []int32 {
+	q, r := len(partitions)/subscribers, len(partitions)%subscribers
+	start, size := i*q+min(i, r), q
+	if i < r {
+		size++
+	}
+	return partitions[start : start+size]
 }
 
 // of lists the numbers of a topic's partitions that m is assigned, sorted.

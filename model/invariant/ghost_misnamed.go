@@ -77,7 +77,7 @@ func (c *fair) equalOthers(x *group, l *life, e *event.Event) {
 	}
 	most := 0
 	for _, t := range l.wanted() {
-		most += int(c.g.everHad(t))
+		most += int(c.g.mostOf(l, t))
 	}
 	if lost := len(l.members) - len(sizes); most-l.all() < lost*(slices.Max(sizes)-1) {
 		c.violateGroup(x, kafka.TopicPartition{}, "%s, generation %d: %d partitions are nobody's; the leader gave more to members that it knew by another id, as others have %v", e.Detail,
@@ -122,13 +122,8 @@ func (g *ghost) mayKnow(l *life, topic string, n int32) (known []int32) {
 }
 
 func (l *life) othersHaveBlocks(subs []*member, known []int32, topic string) bool {
-	q, r := len(known)/len(subs), len(known)%len(subs)
 	for i, m := range subs {
-		start, size := i*q+min(i, r), q
-		if i < r {
-			size++
-		}
-		if !l.misnamed(m) && !slices.Equal(m.of(topic), known[start:start+size]) {
+		if !l.misnamed(m) && !slices.Equal(m.of(topic), block(known, i, len(subs))) {
 			return false
 		}
 	}
