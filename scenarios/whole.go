@@ -69,18 +69,25 @@ func settingNode(n *yaml.Node, key string) *yaml.Node {
 	return n
 }
 
-// sessionChecks warns of a session that the coordinator refuses (GroupCoordinator,
-// INVALID_SESSION_TIMEOUT): the consumer ends.
-func (l *loader) sessionChecks(n *yaml.Node, c *Consumer) {
+// memberChecks warns of what a member's settings, those of node n, mean in this cluster.
+func (l *loader) memberChecks(n *yaml.Node, c *Consumer) {
 	p, ok := config.ProfileByName(l.spec.Protocol)
 	if !ok || c.Group == "" {
 		return
 	}
 	cfg, errs := config.NewConsumer(p, c.Config)
-	b, more := config.NewBroker(p, 1, "", l.spec.Cluster.Config)
-	if len(errs)+len(more) > 0 {
+	if len(errs) > 0 {
 		return
 	}
+	l.assignorChecks(n, cfg)
+	if b, errs := config.NewBroker(p, 1, "", l.spec.Cluster.Config); len(errs) == 0 {
+		l.sessionChecks(n, cfg, b)
+	}
+}
+
+// sessionChecks warns of a session that the coordinator refuses (GroupCoordinator,
+// INVALID_SESSION_TIMEOUT): the consumer ends.
+func (l *loader) sessionChecks(n *yaml.Node, cfg *config.Consumer, b *config.Broker) {
 	at, session := settingNode(n, "session.timeout.ms"), cfg.SessionTimeout/kafka.Millisecond
 	switch {
 	case cfg.SessionTimeout < b.GroupMinSession:
@@ -107,18 +114,10 @@ func (s *Spec) WithoutCoordinators() string {
 }
 
 // assignorChecks warns of assignors that came later than the profile's clients.
-func (l *loader) assignorChecks(n *yaml.Node, c *Consumer) {
-	p, ok := config.ProfileByName(l.spec.Protocol)
-	if !ok || c.Group == "" {
-		return
-	}
-	cfg, errs := config.NewConsumer(p, c.Config)
-	if len(errs) > 0 {
-		return
-	}
+func (l *loader) assignorChecks(n *yaml.Node, cfg *config.Consumer) {
 	for _, name := range cfg.Assignors {
-		if !p.HasAssignor(name) {
-			l.warnAt(settingNode(n, "partition.assignment.strategy"), "clients as old as %s have no %s assignor: the run shows what no release does", p.Name, name)
+		if !cfg.Profile.HasAssignor(name) {
+			l.warnAt(settingNode(n, "partition.assignment.strategy"), "clients as old as %s have no %s assignor: the run shows what no release does", cfg.Profile.Name, name)
 		}
 	}
 }

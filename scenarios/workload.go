@@ -231,8 +231,7 @@ func (l *loader) consumer(n *yaml.Node) {
 	l.later = append(l.later, func() {
 		l.actorName(nameNode, c.Name)
 		l.clientChecks(configNode, consumerScope, c.Config)
-		l.sessionChecks(configNode, &c)
-		l.assignorChecks(configNode, &c)
+		l.memberChecks(configNode, &c)
 	})
 }
 
