@@ -2,9 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/simkafka/simkafka/model/config"
 )
 
 // Every key that a scenario may have stands in README, as code or in an example.
@@ -49,4 +55,30 @@ func schemaKeys(schema any, keys []string) []string {
 		}
 	}
 	return keys
+}
+
+// The table of profiles has a row for each rule that differs between them.
+func TestReadmeTellsOfEveryRuleOfAProfile(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "readme_tables_test.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(map[string]bool)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if x, ok := n.(*ast.SelectorExpr); ok {
+			told[x.Sel.Name] = true
+		}
+		return true
+	})
+	rules := 0
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Profile]()) {
+		if f.Type.Kind() == reflect.Bool {
+			if rules++; !told[f.Name] {
+				t.Errorf("README's table of profiles has no row for %s", f.Name)
+			}
+		}
+	}
+	if rules < 10 {
+		t.Errorf("%d rules", rules)
+	}
 }

@@ -246,6 +246,13 @@ func readmeProfiles() string {
 	flag("high watermark waits for min.insync.replicas (KAFKA-15583)", func(p *config.Profile) bool { return p.HWMinISRGate })
 	flag("a follower's append is indexed batch by batch, as the leader's is (KAFKA-806)", func(p *config.Profile) bool { return p.IndexPerBatch })
 	flag("automatic preferred elections go on during a reassignment (KAFKA-10149)", func(p *config.Profile) bool { return p.AutoRebalanceIgnoresReassignment })
+	flag("the failure of one log directory ends the broker (before KIP-112)", func(p *config.Profile) bool { return p.HaltOnDirFailure })
+	flag("`__consumer_offsets` has fewer replicas where fewer brokers are alive (before KIP-115)", func(p *config.Profile) bool { return p.OffsetsFactorOfAlive })
+	flag("static members (KIP-345)", func(p *config.Profile) bool { return p.StaticMembers })
+	flag("committed offsets expire once their group is empty, not each by its time (KIP-211)", func(p *config.Profile) bool { return p.ExpireIdleGroups })
+	flag("a group's leader asks for metadata in each generation in which others subscribe to topics that it does not", func(p *config.Profile) bool { return p.LeaderAsksAnew })
+	flag("assignors but round robin take the partitions that the metadata have, not as many numbers from 0 on (KIP-881)", func(p *config.Profile) bool { return p.AssignsKnown })
+	flag("a broker that starts is not told of topics that are being deleted", func(p *config.Profile) bool { return p.DoomedUntold })
 	versions := func(name string, value func(v *config.APIVersions) int16) {
 		row(name, func(p *config.Profile) string {
 			if v := value(&p.Versions); v >= 0 {
