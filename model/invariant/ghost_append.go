@@ -162,10 +162,8 @@ func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
 // the offset already.
 func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, parts *branch) (match, position) {
 	before := r.log
-	if differs == nil && parts == nil {
-		if differs = p.ofEpoch(epoch); differs != nil && behindBlank(before, differs) {
-			differs = nil
-		}
+	if differs == nil && parts == nil && !p.behindBlank(before, epoch) {
+		differs = p.ofEpoch(epoch)
 	}
 	n := p.newBranch(epoch, before, e.base)
 	p.push(n, e)
@@ -186,10 +184,19 @@ func (p *partition) fork(r *replica, e entry, epoch kafka.LeaderEpoch, differs, 
 }
 
 // behindBlank: the log x goes on with bytes that nobody noted, of an append in which its
-// process ended, right behind all of b. What b's leader then writes in the same epoch
-// (no controller saw it gone) does not contradict b.
-func behindBlank(x position, b *branch) bool {
-	return x.b.blank && x.b.parent == b && x.b.start == b.end
+// process ended, right behind what its epoch wrote. What the epoch's leader then writes (no
+// controller saw it gone) does not contradict that, if x has all of it: each time that the
+// process ends so, another branch of the epoch begins.
+func (p *partition) behindBlank(x position, epoch kafka.LeaderEpoch) bool {
+	if !x.b.blank || x.b.parent.blank || x.b.parent.epoch != epoch {
+		return false
+	}
+	for _, b := range p.branches {
+		if b.epoch == epoch && !b.blank && meet(x, position{b, b.end}).end != b.end {
+			return false
+		}
+	}
+	return true
 }
 
 // ofEpoch is a branch of an epoch, nil if there is none: its leader wrote one.
