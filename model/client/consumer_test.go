@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -239,6 +240,18 @@ func TestAConsumerTellsWhichLeadersItDoesNotKnow(t *testing.T) {
 	l.do(step.Input{Kind: step.Boot})
 	if got := l.node.(*Consumer).Leaderless(); len(got) != 1 || got[0] != (Leaderless{tp, kafka.NoNode, kafka.NoLeaderEpoch}) {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestAConsumerTellsWhichBrokersItKnows(t *testing.T) {
+	l := newLab(t, NewConsumer(ConsumerConfig{Consumer: labConsumerConfig(), Bootstrap: []step.Addr{addrOf(1)}, Assignment: Assignment{Topics: []string{"orders"}}}))
+	if got := l.node.(*Consumer).Brokers(); got != nil {
+		t.Errorf("before any answer: %v", got)
+	}
+	l.lead("orders", 0, 2, -1)
+	l.do(step.Input{Kind: step.Boot})
+	if got, want := l.node.(*Consumer).Brokers(), []kafka.NodeID{1, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

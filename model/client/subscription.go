@@ -182,6 +182,16 @@ func (r *reader) leaderless() []Leaderless {
 	return out
 }
 
+// Brokers lists those that the metadata name: the only ones that are asked for newer metadata. It is
+// empty before the first answer, when bootstrap.servers are asked. The caller may keep it.
+func (r *reader) Brokers() []kafka.NodeID {
+	var out []kafka.NodeID
+	for i := range r.network.meta.brokers {
+		out = append(out, r.network.meta.brokers[i].id)
+	}
+	return out
+}
+
 // maybeValidate: a position whose leader or leader epoch has changed must be checked
 // against the new leader's epochs before it is fetched from (C-5). Without epochs,
 // or before KIP-320, it is fetched from as it is.

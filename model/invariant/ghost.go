@@ -26,6 +26,7 @@ type ghost struct {
 	healed          kafka.Nanos // when the faults had ended
 	clockMoved      bool        // a fault moved a clock
 	inOrder         []int32     // producers that promise the order of their batches
+	known           []acquaintance
 	// last is what partition found last: events of one come in a row.
 	last struct {
 		tp kafka.TopicPartition

@@ -172,6 +172,8 @@ func (x *script) line(line string) {
 		b.SetBaseOffset(e.Base)
 		b.SetPartitionLeaderEpoch(e.LeaderEpoch)
 		x.s.ReadBack(e.TP, b, e.Node)
+	case "knows": // a consumer, brokers
+		x.s.Knows(l.text("actor", ""), l.nodes("brokers"))
 	case "end":
 		var open []string
 		if l.has("open") {

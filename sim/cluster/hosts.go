@@ -65,6 +65,7 @@ type consumerProcess interface {
 	step.Node
 	Positions() []client.StartOffset
 	Leaderless() []client.Leaderless
+	Brokers() []kafka.NodeID
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"github.com/simkafka/simkafka/model/config"
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/outcome"
+	"github.com/simkafka/simkafka/sim/kernel"
 )
 
 func (c *Cluster) header() *outcome.Result {
@@ -22,6 +23,11 @@ func (c *Cluster) finish(r *outcome.Result, complete bool, open []string) *outco
 	c.collect.Fill(r)
 	c.probes.fill(r)
 	if c.suite != nil {
+		for _, h := range c.consumers {
+			if c.k.State(h.id) == kernel.Running {
+				c.suite.Knows(h.name, h.process.Brokers())
+			}
+		}
 		c.suite.Finish(complete, open)
 		c.suite.Fill(r)
 	}
