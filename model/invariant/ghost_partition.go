@@ -255,8 +255,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 	case event.Truncated:
 		r.sparse = true
+		below := e.Offset < r.logStart
 		r.truncated(e.Offset, p.root)
-		if r.log.b == p.root && r.floor == e.Offset {
+		if r.floor == e.Offset && (below || r.log.b == p.root) {
 			p.emptied(r, e.Offset)
 		}
 		r.hw = e.HW

@@ -144,7 +144,8 @@ func (r *replica) rewind(to kafka.Offset) {
 	_, r.next, _ = r.log.b.find(to)
 }
 
-// truncated takes a noted truncation.
+// truncated takes a noted truncation. One to the log start or below it leaves an empty log, which
+// begins there (UnifiedLog.truncateTo).
 func (r *replica) truncated(to kafka.Offset, root *branch) {
 	r.cut, r.durable, r.bared = min(r.cut, to), min(r.durable, to), min(r.bared, to)
 	if to > r.reach() {
@@ -152,7 +153,7 @@ func (r *replica) truncated(to kafka.Offset, root *branch) {
 		r.log, r.next, r.floor = position{root, to}, 0, to
 	} else {
 		r.rewind(to)
-		if to == r.logStart && to > 0 {
+		if to <= r.logStart && to > 0 {
 			r.floor = to
 		}
 	}
