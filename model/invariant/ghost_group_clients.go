@@ -26,6 +26,8 @@ type groupClient struct {
 	// a generation, booted when its process began.
 	joinLost bool
 	lostAt   kafka.Nanos
+	// joins is when it sent its last JoinGroup.
+	joins    kafka.Nanos
 	steadyAt kafka.Nanos
 	// seeks: it asks brokers for the coordinator, and has not heard of one.
 	seeks    bool
@@ -108,6 +110,10 @@ const (
 	keptIDs     = 4
 )
 
+// joinLapse is by how much a JoinGroup request may outlive max.poll.interval.ms
+// (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE).
+const joinLapse = 5 * kafka.Second
+
 func (g *ghost) client(e *event.Event) *groupClient {
 	gs := g.theGroups()
 	c := gs.byActor[e.Actor]
@@ -169,6 +175,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 	case event.CoordinatorLost:
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		c.joinLost = c.joinLost || c.state == event.MemberPreparing
+		g.joinRanOut(c)
 		c.losesCommits()
 	case event.MemberChanged:
 		g.goesOn(c)
@@ -176,6 +183,9 @@ func (g *ghost) clientChanged(e *event.Event) {
 			c.joinEnded = e.Time
 		}
 		c.state, c.cooperative = e.Detail, e.Index == 1
+		if c.state == event.MemberPreparing {
+			c.joins = e.Time
+		}
 		switch {
 		case e.Flag:
 			c.reset, c.resetAt, c.of.disturbed = true, e.Time, e.Time
@@ -218,6 +228,16 @@ func (g *ghost) clientChanged(e *event.Event) {
 		if !e.Flag {
 			x.sent = slices.DeleteFunc(x.sent, func(s sentCommit) bool { return s.number == e.First && s.member == e.Member }) // each process counts anew
 		}
+	}
+}
+
+// joinRanOut: a member has waited for the answer to a JoinGroup as long as it may, which takes
+// longer than other requests (AbstractCoordinator.sendJoinGroupRequest). It sent it before the
+// faults ended, and so the request or the answer may have been lost.
+func (g *ghost) joinRanOut(c *groupClient) {
+	x := c.of.setup
+	if x != nil && c.state == event.MemberPreparing && c.joins <= g.healed && g.now >= c.joins+max(x.Request, x.Rebalance+joinLapse) {
+		c.of.wentOn = g.now
 	}
 }
 

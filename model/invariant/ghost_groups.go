@@ -62,7 +62,7 @@ type group struct {
 	// emptied is since when it has no members, -1 if it has some; began when it came up.
 	emptied, began kafka.Nanos
 	disturbed      kafka.Nanos // when something happened after which it may rebalance
-	wentOn         kafka.Nanos // when a member ended to commit in vain last (see vain)
+	wentOn         kafka.Nanos // when a member last went on that had committed in vain (see vain), or had waited for a JoinGroup that was lost
 	handover       handover
 	orphans        orphans
 	comeback       comeback

@@ -20,7 +20,8 @@ func groupSettles() rule {
 				"gone (the group waits for their sessions); the controller's answer that takes a follower out of the in-sync set of a partition of __consumer_offsets was lost, " +
 				"and the leader asks again after controller.socket.timeout.ms; a member whose application takes longer than session.timeout.ms for what a poll returned, " +
 				"and does not read before that the answer to its JoinGroup; a topic that members read is deleted, or created again with fewer partitions: they hear of it as late as metadata.max.age.ms, and before they rejoin " +
-				"they commit in vain for max.poll.interval.ms (KAFKA-13310)",
+				"they commit in vain for max.poll.interval.ms (KAFKA-13310); a JoinGroup that was sent before the faults ended, and lost: " +
+				"its member waits for the answer for max.poll.interval.ms and 5 s",
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
 			event.MemberRemoved, event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged,
@@ -55,8 +56,8 @@ type Rest struct {
 }
 
 // since is when a group was last struck, the end of the faults at the earliest. It is, too, when
-// what its coordinator had appended no longer waits for the controller, and when a member no
-// longer commits in vain.
+// what its coordinator had appended no longer waits for the controller, when a member no
+// longer commits in vain, and when it gives up a JoinGroup of the time of the faults.
 func (c *settles) since(i int) kafka.Nanos {
 	for len(c.struck) <= i {
 		c.struck, c.rest = append(c.struck, 0), append(c.rest, Rest{})
