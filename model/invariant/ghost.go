@@ -86,6 +86,8 @@ type topic struct {
 	count  int32 // of partitions; 0 before it was created
 	had    int32 // count when it was deleted, at goneAt
 	goneAt kafka.Nanos
+	// untold are the processes that were not registered while it was deleted, see ghost_lingering.go.
+	untold []kafka.NodeID
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
 	doomed bool
@@ -236,7 +238,9 @@ func (g *ghost) observe(e *event.Event) {
 	case event.TopicCreated:
 		g.topicCreated(g.topicOf(e.TP.Topic), e.Count)
 	case event.TopicDeletionAsked:
-		g.topicOf(e.TP.Topic).doomed = true
+		t := g.topicOf(e.TP.Topic)
+		t.doomed = true
+		g.linger(t)
 		g.disturb()
 	case event.TopicDeleted:
 		g.topicDeleted(g.topicOf(e.TP.Topic))
@@ -287,7 +291,7 @@ func (g *ghost) observe(e *event.Event) {
 // topicCreated forgets an earlier topic of the name.
 func (g *ghost) topicCreated(t *topic, count int32) {
 	g.bury(t)
-	t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
+	t.count, t.grown, t.told, t.toldFirst, t.doomed, t.untold = count, nil, nil, nil, false, nil
 	g.disturb()
 }
 
@@ -312,6 +316,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		return
 	default:
 		c.seen = append(c.seen, e.TP)
+		g.reappears(c, e.TP.Topic)
 		i := slices.Index(c.vanished, e.TP)
 		if i >= 0 {
 			c.vanished = slices.Delete(c.vanished, i, i+1)
@@ -346,6 +351,7 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	g.bury(t)
+	g.linger(t)
 	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed, t.goneAt = t.count, 0, nil, nil, nil, true, g.now
 	g.disturb()
 }
@@ -378,6 +384,7 @@ func (g *ghost) process(e *event.Event) {
 	if e.Kind == event.NodeBooted {
 		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
 		n.paused, n.late = false, false
+		g.forgets(id)
 	}
 	how, lied := exited, n.lied
 	if e.Kind == event.NodeCrashed {
@@ -464,6 +471,7 @@ func (g *ghost) controlled(e *event.Event) {
 		g.ch.n.late, g.ch.n.whole, g.ch.n.named = false, true, g.ch.n.named || !g.ch.n.lied
 	case event.BrokerUnregistered:
 		g.ch.n.away = true
+		g.unregistered(g.ch.n)
 	case event.ControlExecuted:
 		g.ch.n.executed = max(g.ch.n.executed, e.ControllerEpoch)
 		if e.Text == updateMetadata {

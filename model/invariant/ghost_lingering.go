@@ -1,0 +1,98 @@
+package invariant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
+)
+
+// A broker of ZooKeeper mode forgets a topic when the controller tells it that the partitions are being
+// deleted, and else never: UpdateMetadata adds to what it knows (ZkMetadataCache.updateMetadata,
+// LEADER_DURING_DELETE). A controller tells those that are registered
+// (TopicDeletionManager.onTopicDeletion), and who registers again later hears of the topics that there
+// are (KafkaController.onBrokerStartup; since 2.7 without those that are being deleted,
+// ControllerContext.partitionsWithLeaders). So a process that loses its session meanwhile shows the topic until it ends.
+//
+// A member's metadata are now of such a broker, now of another one, as those without the topic, and the
+// refusals of its leader, have it ask again. Each time the leader of the group rebalances
+// (ConsumerCoordinator.rejoinNeededOrPending compares the metadata with its assignmentSnapshot).
+
+// linger keeps the processes that are not registered while a topic is deleted.
+func (g *ghost) linger(t *topic) {
+	for i := range g.nodes {
+		g.lingers(t, &g.nodes[i])
+	}
+}
+
+func (g *ghost) lingers(t *topic, n *node) {
+	if n.away && !n.down && !slices.Contains(t.untold, n.id) {
+		t.untold = append(t.untold, n.id)
+	}
+}
+
+// unregistered: a broker goes while topics are being deleted.
+func (g *ghost) unregistered(n *node) {
+	for _, t := range g.topics {
+		if t.doomed && !t.isGone() {
+			g.lingers(t, n)
+		}
+	}
+}
+
+// forgets: a process begins, and knows of no topic.
+func (g *ghost) forgets(id kafka.NodeID) {
+	for _, t := range g.topics {
+		t.untold = slices.DeleteFunc(t.untold, func(x kafka.NodeID) bool { return x == id })
+	}
+}
+
+// isGone: it is deleted, and there is none of its name.
+func (t *topic) isGone() bool { return t.doomed && t.count == 0 }
+
+// reappears: a member's metadata have a partition that they did not have.
+func (g *ghost) reappears(c *groupClient, topic string) {
+	for _, t := range g.topics {
+		if t.Name == topic && t.isGone() {
+			c.reappeared = g.now
+		}
+	}
+}
+
+// unsettled reports whether a group may rebalance since its leader's metadata have had a deleted
+// topic again, as a broker still shows it: each time as long as a group may that something happens to.
+func (g *ghost) unsettled(x *group) bool {
+	l := x.newest()
+	if l == nil || x.setup == nil || x.comeback.generation == l.generation && !x.comeback.leads {
+		return false
+	}
+	c := g.groups.byMember[l.leader]
+	return c != nil && c.of == x && c.reappeared > 0 && g.now <= c.reappeared+g.setup.Settles(x.setup) &&
+		slices.ContainsFunc(g.topics, func(t *topic) bool { return t.isGone() && len(t.untold) > 0 && slices.Contains(l.wanted(), t.Name) })
+}
+
+const lingeringText = "the metadata of the group's leader have a deleted topic now and again: a broker that was not registered meanwhile still shows it"
+
+// lingering says that the members of a group do not come to rest, or do not come to read, because
+// of that.
+func (g *ghost) lingering(line string, p *partition) string {
+	if g.groups == nil || strings.HasSuffix(line, " hears nothing from its coordinator") {
+		return ""
+	}
+	for _, x := range g.groups.list {
+		ofMember := slices.ContainsFunc(g.groups.clients, func(c *groupClient) bool {
+			return c.of == x && (strings.HasPrefix(line, "consumer "+c.actor+" of group ") || strings.HasPrefix(line, "consumer "+c.actor+" is at "))
+		})
+		if g.unsettled(x) && (ofMember || strings.HasSuffix(line, " has 0 owners in group "+x.id) && x.isOnItsWay(p)) {
+			return lingeringText
+		}
+	}
+	return ""
+}
+
+// isOnItsWay: the present generation is not complete, or has given a partition to somebody.
+func (x *group) isOnItsWay(p *partition) bool {
+	l := x.newest()
+	return p != nil && (l.state != event.GroupStable || slices.ContainsFunc(l.members, func(m *member) bool { return slices.Contains(m.given.parts, p.tp) }))
+}
