@@ -35,6 +35,7 @@ func convergesAfterHeal() rule {
 				"a partition of which the group's leader has not heard yet has no owner until the leader's metadata are renewed (metadata.max.age.ms), "+
 					"because a new controller told of it later than of others",
 				"a power loss took the last records of a log and left the empty segment behind them, so that there is nothing to read up to its end",
+				"a cleaner took records for newer ones of their keys, which the log then lost in a truncation, so that there is nothing to read up to its end",
 				"a member commits in vain for a partition that its topic, deleted or created again, has no more, for max.poll.interval.ms before it rejoins (KAFKA-13310)",
 				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
 				"a broker that was not registered while a topic was deleted shows it until its process ends, and a group rebalances whenever its leader asks another one",
@@ -83,6 +84,7 @@ func (g *ghost) mayStayOpen(line string, p *partition) string {
 		g.stranded(line, p),
 		g.lingering(line, p),
 		p.nothingThere(line),
+		g.nothingLeft(line, p),
 	)
 }
 

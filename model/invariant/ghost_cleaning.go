@@ -1,6 +1,10 @@
 package invariant
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/simkafka/simkafka/model/event"
 	"github.com/simkafka/simkafka/model/kafka"
 )
@@ -10,6 +14,7 @@ import (
 func (p *partition) copies(r *replica, e *event.Event) (read bool) {
 	if l := p.known(r.leader); !e.Flag && l != nil {
 		r.clean.copied(l.clean)
+		r.clean.gone.gap(r.reach(), e.Base)
 	}
 	return p.keys.decode(e.Batch, 0)
 }
@@ -34,6 +39,7 @@ func (g *ghost) cleaned(p *partition, r *replica, e *event.Event) {
 	}
 	if e.Kind != event.CleaningBegan {
 		r.sparse = true
+		c.gone.cleaned(e.Offset)
 		return
 	}
 	c.base, c.end, c.last = e.Base, e.Offset, e.Time
@@ -102,4 +108,77 @@ func (k *keyed) lacking(x position, from, to kafka.Offset, visit func(*rec)) {
 			visit(r)
 		}
 	})
+}
+
+// hollow is a part of a log, [from, to), of which a cleaner may have left nothing. It lies
+// within the log.
+type hollow struct{ from, to kafka.Offset }
+
+// cleaned: the log's own cleaner has ended at end (exclusive); each of its cleanings goes
+// over all below.
+func (s *hollow) cleaned(end kafka.Offset) {
+	if end >= s.from {
+		s.from, s.to = 0, max(s.to, end)
+	}
+}
+
+// gap: a log that ended at end gets its next batch at base, as its leader's cleaner has
+// left nothing between.
+func (s *hollow) gap(end, base kafka.Offset) {
+	if base <= end {
+		return
+	}
+	if end > s.to {
+		s.from = end
+	}
+	s.to = base
+}
+
+// cut: the log ends at end now.
+func (s *hollow) cut(end kafka.Offset) {
+	if s.to = min(s.to, end); s.to <= s.from {
+		*s = hollow{}
+	}
+}
+
+// nothingLeft says that a reader stays where it is since a cleaner took all records of the
+// leader's log from there on, for newer ones of their keys, and the log was then truncated to
+// below those, after an unclean election say.
+//
+// Kafka 2.6 to 3.9 is the same: a truncated log ends at the offset to which it was truncated,
+// whatever stands before that (Log.truncateTo, updateLogEndOffset). The high watermark goes up to there,
+// Log.read finds no batch in any segment and answers nothing, and Fetcher leaves the position
+// where it is until the next record is appended. A log that was never truncated has a record
+// at its end, as the active segment is not cleaned.
+func (g *ghost) nothingLeft(line string, p *partition) string {
+	if p == nil || p.keys == nil {
+		return ""
+	}
+	l, from := p.incumbent(), p.placeIn(line)
+	if l == nil || from == kafka.NoOffset || from < l.clean.gone.from || from >= l.log.end || l.reach() > l.clean.gone.to || l.log.blankWithin(from, l.log.end) {
+		return ""
+	}
+	some, all := false, true
+	l.log.each(from, l.log.end, func(x *rec) {
+		how, _ := p.absent(x, &l.clean, g.clockMoved)
+		some, all = true, all && how != forgiven && how != unexplained
+	})
+	if !some || !all {
+		return ""
+	}
+	return "the leader's cleaner took all records from there on for newer ones of their keys, which were then truncated"
+}
+
+// placeIn is the offset N of "at N of" the partition in a line, NoOffset without that.
+func (p *partition) placeIn(line string) kafka.Offset {
+	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ':' || r == ',' })
+	i := slices.Index(words, p.tp.String())
+	if i < 3 || words[i-1] != "of" || words[i-3] != "at" {
+		return kafka.NoOffset
+	}
+	o, err := strconv.ParseInt(words[i-2], 10, 64)
+	if err != nil {
+		return kafka.NoOffset
+	}
+	return kafka.Offset(o)
 }

@@ -57,6 +57,7 @@ type cleaning struct {
 	base  kafka.Offset // of the one under way
 	end   kafka.Offset
 	own   position // the log of which that was said, up to bound; b is nil before
+	gone  hollow   // where it may have nothing at all, by cleanings that have ended
 }
 
 // copied: a log has batches of one that was cleaned so.

@@ -135,6 +135,7 @@ func (r *replica) had(x position) bool {
 
 // rewind cuts the known log at to.
 func (r *replica) rewind(to kafka.Offset) {
+	r.clean.gone.cut(to)
 	if to >= r.log.end {
 		return
 	}
