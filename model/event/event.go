@@ -187,7 +187,6 @@ type Event struct {
 	Detail string
 
 	// Batch is the batch of a BatchAppended or RecordDelivered, or what the facts about
-	// groups say, lent until the observers have seen the event: who keeps an event clears
-	// it.
+	// groups say, unchanged and lent while the run goes on: who keeps an event clears it.
 	Batch []byte
 }

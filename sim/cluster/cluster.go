@@ -88,6 +88,7 @@ type Cluster struct {
 	suite   *invariant.Suite
 	collect *measure.Collector
 	probes  probes
+	backlog backlog
 
 	start      kafka.Nanos // when the workload begins
 	readBack   int64
@@ -140,21 +141,18 @@ func (c *Cluster) Violations() []outcome.Violation {
 	if c.suite == nil {
 		return nil
 	}
+	c.catchUp()
 	return c.suite.Violations()
 }
 
 // Kernel is the simulation's kernel, for tests and inspectors.
 func (c *Cluster) Kernel() *kernel.Kernel { return c.k }
 
-// Event implements kernel.Observer: every noted fact goes to the view, the
-// invariants, the figures, the triggers and the caller, in this order.
+// Event implements kernel.Observer: every noted fact goes to the view, the triggers and
+// the caller at once, to the invariants, the figures and the probes a little later.
 func (c *Cluster) Event(e *event.Event) {
 	c.view.observe(e)
-	if c.suite != nil {
-		c.suite.Observe(e)
-	}
-	c.collect.Observe(e)
-	c.probes.observe(e)
+	c.check(e)
 	if c.plan != nil {
 		c.plan.observe(e)
 	}

@@ -20,6 +20,7 @@ func (c *Cluster) header() *outcome.Result {
 // finish asks the invariants, checks the expectations and gives the verdict.
 func (c *Cluster) finish(r *outcome.Result, complete bool, open []string) *outcome.Result {
 	r.End, r.Events = c.k.Now(), c.k.Events()
+	c.catchUp()
 	c.collect.Fill(r)
 	c.probes.fill(r)
 	if c.suite != nil {

@@ -20,6 +20,7 @@ func (c *Cluster) Run() *outcome.Result {
 	if !c.advance(c.spec.Duration) {
 		return c.finish(r, false, []string{"the run was stopped before its end"})
 	}
+	c.catchUp()
 	c.collect.Close(c.spec.Duration)
 	settled, open := c.settle()
 	if settled {
@@ -104,6 +105,7 @@ const verifyBound = 10 * kafka.Minute
 
 // verify reads every partition back through a client.
 func (c *Cluster) verify() []string {
+	c.checkPromptly()
 	cfg := c.verifierConfig()
 	cfg.Batch = func(tp kafka.TopicPartition, b record.Batch, node kafka.NodeID) {
 		c.readBack += int64(b.Count())
