@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/simkafka/simkafka/model/event"
@@ -45,7 +46,7 @@ func (c *keepsLatest) observe(e *event.Event) {
 		}
 	case event.BatchAppended:
 		if !e.Flag && r.clean.bound > 0 && !c.g.ch.unread {
-			c.missing(p, &r.clean, r.log, min(c.g.ch.end, e.Base), e.Last+1, nodeName(r.node)+", copying its leader,", nil)
+			c.missing(p, r, r.leader, r.log, min(c.g.ch.end, e.Base), e.Last+1, nodeName(r.node)+", copying its leader,", nil)
 		}
 	case event.RecordDelivered:
 		c.delivered(p, r, e)
@@ -88,20 +89,21 @@ func (c *keepsLatest) delivered(p *partition, r *replica, e *event.Event) {
 	if at := p.reader(e.Actor).position; at != kafka.NoOffset {
 		from = min(from, at)
 	}
-	c.missing(p, &r.clean, p.committed, from, e.Last+1, e.Actor+", reading from "+nodeName(r.node)+",", nil)
+	c.missing(p, r, r.node, p.committed, from, e.Last+1, e.Actor+", reading from "+nodeName(r.node)+",", nil)
 }
 
-// missing judges the records of the log x at [from, to) that are not at hand. judged is
-// called for each of them.
-func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to kafka.Offset, who string, judged func(r *rec, how absence, why string)) {
+// missing judges the records of the log x at [from, to) that are not at hand in the log of
+// the replica in, which got it from another one or is read itself. judged is called for each
+// of them.
+func (c *keepsLatest) missing(p *partition, in *replica, source kafka.NodeID, x position, from, to kafka.Offset, who string, judged func(r *rec, how absence, why string)) {
 	c.checked++
 	p.keys.lacking(x, from, to, func(r *rec) {
-		how, why := p.absent(r, k, c.g.clockMoved)
+		how, why := p.absent(r, &in.clean, c.g.clockMoved)
 		switch how {
 		case forgiven, mistimed, bereft:
 			c.suspend(p, why)
 		case unexplained:
-			if i := p.gap(r.offset); i != nil {
+			if i := cmp.Or(p.hole(source, r.offset, r.offset+1), p.gap(r.offset)); i != nil {
 				how, why = bereft, i.String()
 				c.suspend(p, why)
 				break
@@ -110,7 +112,7 @@ func (c *keepsLatest) missing(p *partition, k *cleaning, x position, from, to ka
 				c.violated++
 				break
 			}
-			c.violate(p, "%s misses the %s at offset %d, in a log that was cleaned up to %d at most: %s", who, r, r.offset, k.bound, why)
+			c.violate(p, "%s misses the %s at offset %d, in a log that was cleaned up to %d at most: %s", who, r, r.offset, in.clean.bound, why)
 		}
 		if judged != nil {
 			judged(r, how, why)
@@ -151,7 +153,7 @@ func (c *keepsLatest) readBack(b *readBatch) {
 	if from < p.deleted { // retention goes on
 		from = min(p.deleted, b.entry.base)
 	}
-	c.missing(p, &r.clean, p.committed, from, min(b.entry.next(), p.committed.end), "the final read from "+nodeName(b.node), c.judged(p))
+	c.missing(p, r, r.node, p.committed, from, min(b.entry.next(), p.committed.end), "the final read from "+nodeName(b.node), c.judged(p))
 	for i := range p.keys.now {
 		c.seen[p.keys.now[i].key] = true
 	}
@@ -188,6 +190,6 @@ func (c *keepsLatest) finish(read bool) {
 		}
 		p.keys.now = p.keys.now[:0]
 		c.seen = map[uint64]bool{}
-		c.missing(p, &r.clean, p.committed, max(p.back.next, p.deleted), p.mustReach(), "the final read from "+nodeName(r.node), c.judged(p))
+		c.missing(p, r, r.node, p.committed, max(p.back.next, p.deleted), p.mustReach(), "the final read from "+nodeName(r.node), c.judged(p))
 	})
 }

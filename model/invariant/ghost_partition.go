@@ -414,7 +414,7 @@ func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
 	return nil
 }
 
-// skip is a hole that a follower copied: Kafka's followers take a batch at any offset that is
+// skip is a hole that a follower copied from its leader: Kafka's followers take a batch at any offset that is
 // not below their log end (UnifiedLog.append).
 type skip struct {
 	from, to kafka.Offset
@@ -425,7 +425,7 @@ const keptSkips = 64
 
 // skipped: a follower appends a batch above its log end.
 func (p *partition) skipped(r *replica, from, to kafka.Offset) {
-	if i := p.holeOf(from, to); i != nil && len(r.skips) < keptSkips {
+	if i := p.hole(r.leader, from, to); i != nil && len(r.skips) < keptSkips {
 		r.skips = append(r.skips, skip{from, to, i})
 	}
 }
