@@ -24,7 +24,8 @@ type Generator struct {
 
 // modes are the generators by what distinguishes them. Faults are drawn uniformly, or
 // along the lineage of records (generate_lineage.go) or of a group's assignment
-// (generate_groups_lineage.go), or each way in half of the worlds.
+// (generate_groups_lineage.go), or each way in half of the worlds, or so that a lead comes
+// back (generate_returns.go).
 var modes = [...]struct {
 	mode
 	summary string
@@ -43,6 +44,7 @@ var modes = [...]struct {
 	{mode{name: "small-groups-uniform", small: true, groups: true}, "as small-groups, with faults as in groups-uniform"},
 	{mode{name: "groups-lineage", guide: alongLineage, groups: true}, "as groups, with faults that strike what the assignment and the offsets of one group rest on, and members to whom they matter"},
 	{mode{name: "small-groups-lineage", guide: alongLineage, small: true, groups: true}, "as small-groups, with faults as in groups-lineage"},
+	{mode{name: "small-returns", guide: returning, small: true}, "as small, with plans in which a lead goes and comes back while what its leader had sent is on its way"},
 }
 
 // Generators are all of them, by name. Each stays within the
@@ -117,6 +119,7 @@ const (
 	uniform      guide = iota // each for itself
 	alongLineage              // one after the other at what a record, or a group's assignment, rests on
 	mixed                     // one or the other
+	returning                 // at a lead that comes back
 )
 
 // streams names the draws. The guided generators have those of the mixed one, so that
@@ -226,7 +229,7 @@ func (w *world) millis(name string, lo, hi kafka.Nanos) kafka.Nanos {
 func newWorld(c Chooser, m mode) *world {
 	w := &world{c: c, m: m, spec: &Spec{}}
 	w.odds = []int64{20, 5, 50}[w.int("odds", 0, 2)]
-	w.guided = m.guide == alongLineage || m.guide == mixed && w.odd("guided", 50)
+	w.guided = m.guide == alongLineage || m.guide == returning || m.guide == mixed && w.odd("guided", 50)
 	return w
 }
 
@@ -238,6 +241,8 @@ func drawWorld(c Chooser, m mode) *world {
 	w.workload()
 	w.easeDisk()
 	switch {
+	case m.guide == returning:
+		w.planReturn()
 	case w.guided && m.groups:
 		w.planGroups()
 	case w.guided:
