@@ -278,7 +278,7 @@ func cooperativeRoundsEnd() rule {
 			Rules:  "groups VI-26",
 			Words:  "Cooperative rebalances come to their end: two of them follow on each other at most if all members subscribe to the same topics, else four.",
 			When:   "at each generation of cooperative members that becomes stable",
-			Broken: "never without a new cause: a member that comes, goes or loses its generation or coordinator, a topic that appears; one does not count in which a member was told to join again instead of its assignment",
+			Broken: "never without a new cause: a member that comes, goes or loses its generation or coordinator, a topic that appears; one does not count in which a member was told to join again instead of its assignment; a JoinGroup that its member had given up is carried out late",
 		},
 		kinds: []event.Kind{event.GroupChanged},
 		build: func(f *findings) checker { return &roundsEnd{f} },

@@ -22,10 +22,12 @@ type groupClient struct {
 	// joinEnded is when it was in the middle of a rebalance last.
 	joinEnded kafka.Nanos
 	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
-	// carried out later. lostAt is when one was given up last, steadyAt when it last was in
+	// carried out later; joinsLost counts those that are not known to have begun a rebalance.
+	// lostAt is when one was given up last, steadyAt when it last was in
 	// a generation, booted when its process began.
-	joinLost bool
-	lostAt   kafka.Nanos
+	joinLost  bool
+	joinsLost int
+	lostAt    kafka.Nanos
 	// joins is when it sent its last JoinGroup.
 	joins    kafka.Nanos
 	steadyAt kafka.Nanos
@@ -176,7 +178,9 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.node, c.seeks = e.Node, false
 	case event.CoordinatorLost:
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
-		c.joinLost = c.joinLost || c.state == event.MemberPreparing
+		if c.state == event.MemberPreparing {
+			c.joinLost, c.joinsLost = true, c.joinsLost+1
+		}
 		g.joinRanOut(c)
 		c.losesCommits()
 	case event.MemberChanged:
@@ -289,7 +293,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	}
 	c.losesCommits()
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
-	c.reset, c.joinLost, c.seeks = true, false, false
+	c.reset, c.joinLost, c.joinsLost, c.seeks = true, false, 0, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
 	c.sync, c.seen, c.vanished, c.work, c.vain = syncAnswer{}, nil, nil, 0, vain{}
 }

@@ -45,6 +45,28 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 	}
 }
 
+// lateJoin reports whether a rebalance is begun by a JoinGroup that its sender has given up: no
+// member waits for the answer to one. The connection was at an end for the member, but a
+// broker handles what comes on it all the same, and a member that rejoins with other metadata than
+// it has begins a rebalance (GroupCoordinator.doCurrentMemberJoinGroup). Each begins one only.
+func (g *ghost) lateJoin(x *group) bool {
+	var late *groupClient
+	for _, c := range g.groups.clients {
+		switch {
+		case c.of != x:
+		case c.state == event.MemberPreparing:
+			return false
+		case c.joinsLost > 0 && late == nil:
+			late = c
+		}
+	}
+	if late == nil {
+		return false
+	}
+	late.joinsLost--
+	return true
+}
+
 // answered follows a SyncAnswered. A member that syncs when another one has joined again
 // already is told to join, too, and does not learn what it should give up (groups 2.4: SyncGroup in
 // PreparingRebalance).

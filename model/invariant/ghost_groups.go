@@ -268,6 +268,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 	switch e.Kind {
 	case event.GroupChanged:
 		c.of.changed(c.life, e, g.replacedAt(e.TP, e.LeaderEpoch))
+		if r := &c.life.rounds; e.State == event.GroupPreparingRebalance && r.follow {
+			r.follow = !g.lateJoin(c.of)
+		}
 		if e.State == event.GroupStable && e.Text != loadedText {
 			c.of.orphans = g.orphans(c.life)
 		}
