@@ -38,7 +38,7 @@ func convergesAfterHeal() rule {
 				"a cleaner took records for newer ones of their keys, which the log then lost in a truncation, so that there is nothing to read up to its end",
 				"a member commits in vain for a partition that its topic, deleted or created again, has no more, for max.poll.interval.ms before it rejoins (KAFKA-13310)",
 				"a topic was created again, and a consumer's committed offset is of the deleted one, in a leader epoch that the new one has not come to",
-				"a broker that was not registered while a topic was deleted shows it until its process ends, and a group rebalances whenever its leader asks another one",
+				"a broker that was not told that a topic was deleted shows it until its process ends, and a group rebalances whenever its leader asks another one",
 				"the metadata of a consumer name only brokers that cannot start for such a reason, and no other is asked for newer ones (KIP-899)",
 				"partitions were added to a topic that was created again, and the metadata of the leader of a group leave them out for the same reason",
 			),

@@ -86,8 +86,11 @@ type topic struct {
 	count  int32 // of partitions; 0 before it was created
 	had    int32 // count when it was deleted, at goneAt
 	goneAt kafka.Nanos
-	// untold are the processes that were not registered while it was deleted, see ghost_lingering.go.
-	untold []kafka.NodeID
+	// askedAt is when its deletion was asked for last, most the highest count with which it was deleted; untold are
+	// the processes that do not hear of it: see ghost_lingering.go.
+	askedAt kafka.Nanos
+	most    int32
+	untold  []kafka.NodeID
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
 	doomed bool
@@ -120,6 +123,8 @@ type node struct {
 	// controller since.
 	paused, late bool
 	expiredIn    kafka.ControllerEpoch
+	// booted is when this process began.
+	booted kafka.Nanos
 	// heard is when this process last carried out an UpdateMetadata.
 	heard kafka.Nanos
 	// unfit is why its last process could not start, "" if it could (see ghost.unfit).
@@ -239,7 +244,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.topicCreated(g.topicOf(e.TP.Topic), e.Count)
 	case event.TopicDeletionAsked:
 		t := g.topicOf(e.TP.Topic)
-		t.doomed = true
+		t.doomed, t.askedAt = true, e.Time
 		g.linger(t)
 		g.disturb()
 	case event.TopicDeleted:
@@ -291,7 +296,7 @@ func (g *ghost) observe(e *event.Event) {
 // topicCreated forgets an earlier topic of the name.
 func (g *ghost) topicCreated(t *topic, count int32) {
 	g.bury(t)
-	t.count, t.grown, t.told, t.toldFirst, t.doomed, t.untold = count, nil, nil, nil, false, nil
+	t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
 	g.disturb()
 }
 
@@ -316,7 +321,7 @@ func (g *ghost) partitionSeen(e *event.Event) {
 		return
 	default:
 		c.seen = append(c.seen, e.TP)
-		g.reappears(c, e.TP.Topic)
+		g.reappears(c, e.TP)
 		i := slices.Index(c.vanished, e.TP)
 		if i >= 0 {
 			c.vanished = slices.Delete(c.vanished, i, i+1)
@@ -352,6 +357,7 @@ func (g *ghost) disturb() {
 func (g *ghost) topicDeleted(t *topic) {
 	g.bury(t)
 	g.linger(t)
+	t.most = max(t.most, t.count)
 	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed, t.goneAt = t.count, 0, nil, nil, nil, true, g.now
 	g.disturb()
 }
@@ -383,7 +389,7 @@ func (g *ghost) process(e *event.Event) {
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
 		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
-		n.paused, n.late = false, false
+		n.paused, n.late, n.booted = false, false, e.Time
 		g.forgets(id)
 	}
 	how, lied := exited, n.lied
@@ -441,6 +447,7 @@ func (g *ghost) control(e *event.Event) {
 	switch e.Kind {
 	case event.ControllerElected:
 		g.controllerReads()
+		g.succeeds()
 		g.ch.owner = g.ownerOf(e.ControllerEpoch)
 		if g.ch.owner == kafka.NoNode {
 			g.owners = append(g.owners, owner{e.ControllerEpoch, e.Node})

@@ -45,7 +45,7 @@ type groupClient struct {
 	// vanished are those that its metadata had and have no more.
 	vanished []kafka.TopicPartition
 	sights   sights
-	// reappeared is when they last had one of a deleted topic again, 0 = never.
+	// reappeared is when they last had one again that there is not, 0 = never.
 	reappeared kafka.Nanos
 	// work is how many records poll returned, when it last did (polled), that are not
 	// processed yet: the application does not call it again before.

@@ -13,7 +13,9 @@ import (
 // LEADER_DURING_DELETE). A controller tells those that are registered
 // (TopicDeletionManager.onTopicDeletion), and who registers again later hears of the topics that there
 // are (KafkaController.onBrokerStartup; since 2.7 without those that are being deleted,
-// ControllerContext.partitionsWithLeaders). So a process that loses its session meanwhile shows the topic until it ends.
+// ControllerContext.partitionsWithLeaders). What a broker has not been sent when its session ends or the controller
+// changes, nobody sends it any more (ControllerChannelManager.removeBroker, shutdown). So such a process shows
+// the topic until it ends, and if there is a smaller one of that name again, the partitions that this one has not.
 //
 // A member's metadata are now of such a broker, now of another one, as those without the topic, and the
 // refusals of its leader, have it ask again. Each time the leader of the group rebalances
@@ -22,21 +24,34 @@ import (
 // linger keeps the processes that are not registered while a topic is deleted.
 func (g *ghost) linger(t *topic) {
 	for i := range g.nodes {
-		g.lingers(t, &g.nodes[i])
+		if n := &g.nodes[i]; n.away {
+			t.lingersOn(n)
+		}
 	}
 }
 
-func (g *ghost) lingers(t *topic, n *node) {
-	if n.away && !n.down && !slices.Contains(t.untold, n.id) {
+func (t *topic) lingersOn(n *node) {
+	if n.id > 0 && !n.down && n.booted < t.askedAt && !slices.Contains(t.untold, n.id) {
 		t.untold = append(t.untold, n.id)
 	}
 }
 
-// unregistered: a broker goes while topics are being deleted.
+// unregistered: a broker's session ends while topics are being deleted, or before it has heard of it.
 func (g *ghost) unregistered(n *node) {
 	for _, t := range g.topics {
-		if t.doomed && !t.isGone() {
-			g.lingers(t, n)
+		if t.doomed && !t.isGone() || n.heard < t.askedAt {
+			t.lingersOn(n)
+		}
+	}
+}
+
+// succeeds: a new controller does not know of the topics that are gone.
+func (g *ghost) succeeds() {
+	for _, t := range g.topics {
+		for i := range g.nodes {
+			if n := &g.nodes[i]; t.askedAt <= t.goneAt && n.heard < t.askedAt {
+				t.lingersOn(n)
+			}
 		}
 	}
 }
@@ -51,17 +66,17 @@ func (g *ghost) forgets(id kafka.NodeID) {
 // isGone: it is deleted, and there is none of its name.
 func (t *topic) isGone() bool { return t.doomed && t.count == 0 }
 
-// reappears: a member's metadata have a partition that they did not have.
-func (g *ghost) reappears(c *groupClient, topic string) {
+// reappears: a member's metadata have a partition that they did not have, and that there is not.
+func (g *ghost) reappears(c *groupClient, tp kafka.TopicPartition) {
 	for _, t := range g.topics {
-		if t.Name == topic && t.isGone() {
+		if t.Name == tp.Topic && tp.Partition >= t.count {
 			c.reappeared = g.now
 		}
 	}
 }
 
-// unsettled reports whether a group may rebalance since its leader's metadata have had a deleted
-// topic again, as a broker still shows it: each time as long as a group may that something happens to.
+// unsettled reports whether a group may rebalance since its leader's metadata have had partitions of a
+// deleted topic again, as a broker still shows it: each time as long as a group may that something happens to.
 func (g *ghost) unsettled(x *group) bool {
 	l := x.newest()
 	if l == nil || x.setup == nil || x.comeback.generation == l.generation && !x.comeback.leads {
@@ -69,10 +84,12 @@ func (g *ghost) unsettled(x *group) bool {
 	}
 	c := g.groups.byMember[l.leader]
 	return c != nil && c.of == x && c.reappeared > 0 && g.now <= c.reappeared+g.setup.Settles(x.setup) &&
-		slices.ContainsFunc(g.topics, func(t *topic) bool { return t.isGone() && len(t.untold) > 0 && slices.Contains(l.wanted(), t.Name) })
+		slices.ContainsFunc(g.topics, func(t *topic) bool {
+			return t.count < t.most && len(t.untold) > 0 && slices.Contains(l.wanted(), t.Name)
+		})
 }
 
-const lingeringText = "the metadata of the group's leader have a deleted topic now and again: a broker that was not registered meanwhile still shows it"
+const lingeringText = "the metadata of the group's leader have a deleted topic now and again: a broker that was not told still shows it"
 
 // lingering says that the members of a group do not come to rest, or do not come to read, because
 // of that.
