@@ -250,6 +250,7 @@ func readmeProfiles() string {
 	flag("`__consumer_offsets` has fewer replicas where fewer brokers are alive (before KIP-115)", func(p *config.Profile) bool { return p.OffsetsFactorOfAlive })
 	flag("static members (KIP-345)", func(p *config.Profile) bool { return p.StaticMembers })
 	flag("committed offsets expire once their group is empty, not each by its time (KIP-211)", func(p *config.Profile) bool { return p.ExpireIdleGroups })
+	flag("a member sends heartbeats from the answer to JoinGroup on, also behind a SyncGroup that failed, not from that to SyncGroup (KAFKA-10134)", func(p *config.Profile) bool { return p.BeatsFromJoin })
 	flag("a group's leader asks for metadata in each generation in which others subscribe to topics that it does not", func(p *config.Profile) bool { return p.LeaderAsksAnew })
 	flag("assignors but round robin take the partitions that the metadata have, not as many numbers from 0 on (KIP-881)", func(p *config.Profile) bool { return p.AssignsKnown })
 	flag("a broker that starts is not told of topics that are being deleted", func(p *config.Profile) bool { return p.DoomedUntold })

@@ -14,11 +14,16 @@ const (
 	leaveReasonFrom       = 5
 )
 
-// heartbeat is a turn of the heartbeat thread, which sleeps while the member is not
-// in the group or joins (groups 3.3); it returns when to come back.
+// beats: the heartbeat thread is awake, which sleeps while the member is not in the group or
+// joins (groups 3.3), and before 2.6.1 while it syncs.
+func (g *GroupConsumer) beats() bool {
+	return g.member.state == stable || g.member.state == completing && g.cfg.Profile.BeatsFromJoin
+}
+
+// heartbeat is a turn of the heartbeat thread; it returns when to come back.
 func (g *GroupConsumer) heartbeat(in *step.Input, out *step.Effects) kafka.Nanos {
 	m := &g.member
-	for m.state == completing || m.state == stable {
+	for g.beats() {
 		pollBy := kafka.Forever
 		if !g.inPoll() {
 			pollBy = saturatingAdd(m.polled, g.cfg.MaxPollInterval)

@@ -106,7 +106,8 @@ func (g *GroupConsumer) sendJoin(in *step.Input, out *step.Effects) {
 		return
 	}
 	g.join.inFlight = true
-	g.enter(out, preparing, "")
+	g.member.state = preparing // perhaps it is already: the last attempt failed
+	g.noteState(out, "")
 }
 
 // joinEnded is the JoinGroup column of groups 3.2.
@@ -147,7 +148,7 @@ func (g *GroupConsumer) joinFailed(in *step.Input, out *step.Effects, why string
 		g.resetMember(out, why, true)
 	}
 	g.requestRejoin()
-	g.enter(out, unjoined, why)
+	g.attemptFailed(out, why)
 }
 
 // joined takes a generation's number; a leader assigns, the others wait for that.
@@ -163,7 +164,9 @@ func (g *GroupConsumer) joined(in *step.Input, out *step.Effects, r *kmsg.JoinGr
 	}
 	g.coord.heard = true
 	g.enter(out, completing, m.protocol)
-	g.resetTimeouts(in)
+	if g.cfg.Profile.BeatsFromJoin {
+		g.resetTimeouts(in)
+	}
 	if m.leader = r.LeaderID == r.MemberID; !m.leader {
 		g.sendSync(in, out, nil)
 		return
@@ -337,4 +340,7 @@ func (g *GroupConsumer) synced(in *step.Input, out *step.Effects, c *asked, r *k
 	g.join.inFlight, g.join.assignment, g.join.of = false, a, g.member.memberID
 	g.member.rejoin = false
 	g.enter(out, stable, "")
+	if !g.cfg.Profile.BeatsFromJoin {
+		g.resetTimeouts(in)
+	}
 }

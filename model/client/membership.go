@@ -60,6 +60,19 @@ func (g *GroupConsumer) enter(out *step.Effects, s memberState, why string) {
 	g.noteState(out, why)
 }
 
+// attemptFailed says that a JoinGroup or SyncGroup brought no generation. The member stays in
+// the middle of a rebalance (initiateJoinGroup leaves the state as it is since 2.6.1), and so
+// goes on with its heartbeats behind a SyncGroup; an older one is unjoined.
+func (g *GroupConsumer) attemptFailed(out *step.Effects, why string) {
+	switch m := &g.member; {
+	case m.state == unjoined: // which was told when the membership was given up
+	case g.cfg.Profile.BeatsFromJoin:
+		g.noteState(out, why).Detail = event.MemberUnjoined
+	default:
+		g.enter(out, unjoined, why)
+	}
+}
+
 func (g *GroupConsumer) noteState(out *step.Effects, why string) *event.Event {
 	e := g.note(out, event.MemberChanged)
 	e.Detail, e.Text = g.member.state.String(), why

@@ -46,6 +46,9 @@ type Profile struct {
 	// LeaderAsksAnew: a group's leader asks for metadata in each generation in which another member
 	// subscribes to a topic that it does not (since 2.3); before, only if the topic is new to it.
 	LeaderAsksAnew bool
+	// BeatsFromJoin: a member sends heartbeats from the answer to its JoinGroup on, a SyncGroup that
+	// fails notwithstanding (since 2.6.1, KAFKA-10134); before, from the answer to its SyncGroup on.
+	BeatsFromJoin bool
 	// OffsetsFactorOfAlive: __consumer_offsets is made with fewer replicas where fewer
 	// brokers are alive than offsets.topic.replication.factor says (before KIP-115).
 	OffsetsFactorOfAlive bool

@@ -40,7 +40,7 @@ const NumKinds = endOfMembers
 
 // The states of a member (MemberChanged).
 const (
-	MemberUnjoined   = "unjoined"
+	MemberUnjoined   = "unjoined"   // neither is: the membership was given up, or JoinGroup or SyncGroup failed
 	MemberPreparing  = "preparing"  // JoinGroup is on its way
 	MemberCompleting = "completing" // SyncGroup is on its way
 	MemberStable     = "stable"

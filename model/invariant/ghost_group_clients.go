@@ -54,9 +54,10 @@ type groupClient struct {
 	vain   vain
 }
 
-// joining: in the middle of a rebalance (rebalanceInProgress).
+// joining: in the middle of a rebalance (rebalanceInProgress); it is yet when JoinGroup or
+// SyncGroup has failed, and generation and id were not given up with that.
 func (c *groupClient) joining() bool {
-	return c.state == event.MemberPreparing || c.state == event.MemberCompleting
+	return c.state == event.MemberPreparing || c.state == event.MemberCompleting || c.state == event.MemberUnjoined && !c.reset
 }
 
 // syncAnswer is the last assignment that a coordinator sent to a member.
