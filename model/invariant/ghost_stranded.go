@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/kafka"
@@ -63,11 +64,18 @@ func (g *ghost) stranded(line string, p *partition) string {
 	return ""
 }
 
-// strandedOwners: a partition has no owner if only such members are left to the group, and another
-// one beside whom the group gave it to if such a one does not hear that it is not a member any more.
+// strandedOwners: a partition has no owner if only such members are left to the group, or if such a one leads
+// it and never hears of the partition; and another one beside whom the group gave it to if such a one does not hear
+// that it is not a member any more.
 func (g *ghost) strandedOwners(line string, p *partition) string {
 	if g.groups == nil {
 		return ""
+	}
+	if l := g.leads(line); l != nil {
+		c := g.groups.byMember[l.leader]
+		if why := g.strands(g.acquaintance(c.actor)); why != "" && !slices.Contains(c.seen, p.tp) && !l.gives(p.tp) {
+			return "of the group's leader: " + why
+		}
 	}
 	others, owners, why := 0, 0, ""
 	for _, c := range g.groups.clients {
