@@ -55,7 +55,7 @@ func (c *epochCache) observe(e *event.Event) {
 // log's start.
 func (c *epochCache) loaded(e *event.Event) {
 	l, p := &c.g.ch.load, c.g.ch.p
-	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.compacted || p.deletes() || l.stop == powerLost && l.cut <= 0 {
+	if e.LEO == 0 || e.First <= 0 || p.start > 0 || p.compacted || p.deletes() || l.stop.losesUnsynced() && l.cut <= 0 {
 		return
 	}
 	if kafka.Offset(e.First) <= c.g.ch.r.bared {

@@ -133,6 +133,7 @@ type node struct {
 	// lost its power after such a lie.
 	lied, lost bool
 	lies       []int32     // the faults by which it does so now
+	drops      []int32     // the faults by which it drops what a failed sync should have written
 	honest     kafka.Nanos // when the last of them ended
 	// whole: a process has registered since, and hence opened all logs.
 	whole bool
@@ -229,6 +230,7 @@ func (g *ghost) observe(e *event.Event) {
 		g.paused(e)
 	case event.DirectoryOffline:
 		g.unfit(e)
+		g.reverts(e)
 	case event.Healed:
 		g.healed = e.Time
 	case event.Settled:

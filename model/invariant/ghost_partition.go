@@ -351,27 +351,27 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 	if r.blankEnd > r.log.end {
 		p.blankTails = append(p.blankTails, r)
 	}
-	if g.ch.load.stop != powerLost || r.log.end >= held.end {
+	if !g.ch.load.stop.losesUnsynced() || r.log.end >= held.end {
 		return
 	}
-	i := &incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: r.log.end, to: held.end, held: held}
+	i := &incident{kind: lossy, stop: g.ch.load.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: r.log.end, to: held.end, held: held}
 	if r.lost != nil && r.lost.to > i.to { // what it lost before and had not fetched again
 		i.to, i.held = r.lost.to, r.lost.held
 	}
 	r.lost = p.happened(i)
 }
 
-// holed: recovery found that a power loss had taken offsets between two segments. Kafka
+// holed: recovery found that a power loss, or a failed sync, had taken offsets between two segments. Kafka
 // loads such a log like any other: LogLoader.recoverLog deletes the segments behind one
 // in which bytes were torn, but does not compare the end of a segment with the base of the
 // next one. A log that had ended below the hole has it, too, if the power loss brought back
 // segments that an earlier start had deleted: Kafka renames such files, but does not sync the
 // directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
-	if r.stop != powerLost {
+	if !r.stop.losesUnsynced() {
 		return
 	}
-	i := &incident{kind: lossy, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true}
+	i := &incident{kind: lossy, stop: r.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true}
 	switch {
 	case !p.mayBeCleaned(r, e.Offset):
 		p.happened(i)

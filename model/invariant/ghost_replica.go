@@ -15,11 +15,23 @@ const (
 type stopKind uint8
 
 const (
-	running stopKind = iota
-	exited           // by itself
-	killed           // the page cache stays
+	running  stopKind = iota
+	exited            // by itself
+	killed            // the page cache stays
+	reverted          // likewise, but a sync had failed and the file system took back what it should have written
 	powerLost
 )
+
+// loss names what takes unsynced records.
+func (s stopKind) loss() string {
+	if s == reverted {
+		return "a failed sync"
+	}
+	return "a power loss"
+}
+
+// losesUnsynced: what had not been synced may be gone.
+func (s stopKind) losesUnsynced() bool { return s == reverted || s == powerLost }
 
 // replica is what is known of one copy of a partition.
 type replica struct {
@@ -181,7 +193,7 @@ type loadResult struct {
 func (r *replica) load(end kafka.Offset, clean, synced bool) loadResult {
 	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, cut: r.cut, after: end}
 	known := min(end, r.log.end)
-	if l.stop == powerLost {
+	if l.stop.losesUnsynced() {
 		known = min(known, r.cut) // above, the bytes may be older ones
 	}
 	if known < r.log.end && known == end {
@@ -191,7 +203,7 @@ func (r *replica) load(end kafka.Offset, clean, synced bool) loadResult {
 	r.rewind(known)
 	r.blankEnd = end
 	switch {
-	case l.stop == powerLost:
+	case l.stop.losesUnsynced():
 		r.durable, r.cut = end, kafka.Offset(kafka.Forever)
 	case l.stop == exited && synced:
 		r.durable, r.cut = end, kafka.Offset(kafka.Forever)

@@ -25,7 +25,7 @@ const (
 // incident is one of these.
 type incident struct {
 	kind  incidentKind
-	at    kafka.Nanos // lossy: when the power was lost
+	at    kafka.Nanos // lossy: when the power was lost, or the process ended
 	node  kafka.NodeID
 	epoch kafka.LeaderEpoch
 	// from is the first offset lost, to the end before: exclusive.
@@ -35,7 +35,8 @@ type incident struct {
 	// cause is the lossy incident behind a lossyCut.
 	cause *incident
 	// led: after a lossy incident the node was elected.
-	led bool
+	led  bool
+	stop stopKind // lossy: what took them
 	// hole: the log goes on behind what was lost.
 	hole bool
 	text string // what String said first
@@ -102,7 +103,7 @@ func (p *partition) lacks(id kafka.NodeID, x position) (at kafka.Offset, why str
 		return x.end, "", false
 	case r == nil:
 		return p.root.end, "", true
-	case !r.loaded && r.stop == powerLost:
+	case !r.loaded && r.stop.losesUnsynced():
 		return x.end, "", false // nobody knows what its disk holds
 	}
 	at = r.agrees(x)
@@ -196,16 +197,38 @@ func (i *incident) tell() string {
 	broker := kafka.BrokerHost(i.node)
 	switch i.kind {
 	case lossy:
-		return fmt.Sprintf("%s lost unsynced records in a power loss at %s", broker, i.at)
+		return fmt.Sprintf("%s lost unsynced records in %s at %s", broker, i.stop.loss(), i.at)
 	case uncleanCut:
 		return fmt.Sprintf("unclean election of %s in epoch %d at %s", broker, i.epoch, i.at)
 	case lossyCut:
 		if i.cause != nil && i.cause.node != i.node {
 			return fmt.Sprintf("%s led epoch %d from %s on without records that %s", broker, i.epoch, i.at, i.cause)
 		}
-		return fmt.Sprintf("%s lost unsynced records in a power loss and led epoch %d from %s on", broker, i.epoch, i.at)
+		return fmt.Sprintf("%s lost unsynced records in %s and led epoch %d from %s on", broker, i.lossOf(), i.epoch, i.at)
 	}
 	return fmt.Sprintf("%s led epoch %d from %s on although it lacked committed records", broker, i.epoch, i.at)
+}
+
+// lossOf says what took the records of a lossyCut.
+func (i *incident) lossOf() string {
+	if i.cause == nil {
+		return powerLost.loss()
+	}
+	return i.cause.stop.loss()
+}
+
+// takenBy says what took the records of lossy incidents.
+func takenBy(list []*incident) string {
+	of := func(is bool) bool {
+		return slices.ContainsFunc(list, func(i *incident) bool { return (i.stop == reverted) == is })
+	}
+	switch {
+	case of(true) && of(false):
+		return "power loss and a failed sync"
+	case of(true):
+		return "a failed sync"
+	}
+	return "power loss"
 }
 
 // losers names the nodes of several lossy incidents, each with its time.

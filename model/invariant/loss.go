@@ -195,9 +195,9 @@ func (p *partition) allowedPowerLoss(held []position, a *ack) string {
 	case nodes == 0:
 		return p.allowedRewrite(held, a)
 	case nodes >= budget:
-		return fmt.Sprintf("power loss took the unsynced record from %s: min.insync.replicas %d does not cover the loss of %d unsynced copies", losers(lost), p.topic.MinISR, nodes)
+		return fmt.Sprintf("%s took the unsynced record from %s: min.insync.replicas %d does not cover the loss of %d unsynced copies", takenBy(lost), losers(lost), p.topic.MinISR, nodes)
 	case led:
-		return fmt.Sprintf("power loss took the unsynced record from %s, which was elected since: before KIP-966 a broker that restarts with a shorter log keeps its place in the in-sync set", losers(lost))
+		return fmt.Sprintf("%s took the unsynced record from %s, which was elected since: before KIP-966 a broker that restarts with a shorter log keeps its place in the in-sync set", takenBy(lost), losers(lost))
 	}
 	return p.allowedRewrite(held, a)
 }

@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"cmp"
+
 	"github.com/simkafka/simkafka/model/event"
 )
 
@@ -13,7 +15,7 @@ func recoveryKeepsPrefix() rule {
 				"after a power loss at least what an earlier clean stop or power loss had left.",
 			When: "at each opening of a log",
 			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
-				"a power loss may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets; " +
+				"a power loss, or a failed sync that the file system answers by taking back what was not written (btrfs), may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets; " +
 				"what a cleaner has written anew on a disk that lies about syncs may be gone, and what a clean stop should have synced there; a disk was wiped",
 		},
 		kinds: []event.Kind{event.OffsetsMissing, event.ReplicaLoaded, event.BecameLeader, event.BecameFollower},
@@ -37,8 +39,8 @@ func (c *recovery) observe(e *event.Event) {
 	switch {
 	case l.torn:
 		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
-	case l.stop == powerLost && l.after < l.durable:
-		c.violate(p, "the log of %s was opened with end %d after a power loss; up to %d it had been on the medium", nodeName(r.node), l.after, l.durable)
+	case l.stop.losesUnsynced() && l.after < l.durable:
+		c.violate(p, "the log of %s was opened with end %d after %s; up to %d it had been on the medium", nodeName(r.node), l.after, l.stop.loss(), l.durable)
 	case l.stop == exited && l.clean && l.after != l.before:
 		c.violate(p, "the log of %s was opened with end %d after a clean stop; it had ended at %d", nodeName(r.node), l.after, l.before)
 	case (l.stop == killed || l.stop == exited) && l.wasLead && l.after < l.before:
@@ -51,17 +53,18 @@ func (c *recovery) observe(e *event.Event) {
 	}
 }
 
-// missing judges offsets that recovery did not find: a power loss took them, this time or
-// an earlier one.
+// missing judges offsets that recovery did not find: a power loss or failed sync took them, this
+// time or earlier.
 func (c *recovery) missing(e *event.Event) {
 	p, r := c.g.ch.p, c.g.ch.r
 	if p.mayBeCleaned(r, e.Offset) {
 		return
 	}
 	c.checked++
-	if r.stop != powerLost && p.hole(r.node, e.Offset, e.Last+1) == nil {
+	i := p.hole(r.node, e.Offset, e.Last+1)
+	if !r.stop.losesUnsynced() && i == nil {
 		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
 		return
 	}
-	c.suspend(p, nodeName(r.node)+" lost, in a power loss, the end of a segment but not the one behind it, and recovery does not look for that")
+	c.suspend(p, nodeName(r.node)+" lost, in "+cmp.Or(i, &incident{stop: r.stop}).stop.loss()+", the end of a segment but not the one behind it, and recovery does not look for that")
 }

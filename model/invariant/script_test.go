@@ -40,7 +40,7 @@ func newScript(t testing.TB, setup string) *script {
 		topic.Compact = &Compaction{DeleteRetention: kafka.Millis(l.number("delete-retention-ms", 86_400_000)), MinLag: kafka.Millis(l.number("min-lag-ms", 0))}
 	}
 	checks := Setup{Profile: profile, Brokers: 3, Topics: []Topic{topic}, RetentionCheck: kafka.Millis(l.number("check", 0)),
-		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0)), ControllerTimeout: 30 * kafka.Second}
+		OffsetsRetention: kafka.Millis(l.number("offsets-retention-ms", 0)), ControllerTimeout: 30 * kafka.Second, Reverts: l.has("reverts")}
 	if l.has("group") {
 		checks.Groups = []Group{setupGroup}
 		checks.Topics = append(checks.Topics, Topic{Name: offsetsTopic, MinISR: 2, Compact: &Compaction{}})

@@ -40,6 +40,8 @@ type Setup struct {
 	OffsetsRetention, Detection, ControllerTimeout kafka.Nanos
 	// GroupMaxSize is group.max.size by broker; of one without it is not judged.
 	GroupMaxSize map[kafka.NodeID]int
+	// Reverts: after a failed sync a file reads as what is durable of it (fault D16).
+	Reverts bool
 	// Scratch may be shared with the simulation; may be nil.
 	Scratch *record.Scratch
 }

@@ -62,19 +62,35 @@ func (g *ghost) ofLog(e *event.Event, holds func(*replica) bool) (found bool) {
 	return found
 }
 
+// reverts notes the log whose sync failed on a file system that then takes back what it had not
+// written (btrfs): the process goes on with it, and the next one finds it so.
+func (g *ghost) reverts(e *event.Event) {
+	if !g.setup.Reverts || len(g.node(e.Node).drops) == 0 || !strings.Contains(e.Text, "flush ") || !strings.HasSuffix(e.Text, ".log: input/output error") {
+		return
+	}
+	g.ofLog(e, func(r *replica) bool {
+		r.stop = max(r.stop, reverted)
+		return true
+	})
+}
+
 // diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
 // wiped. A lie lasts: what was synced in its time is below the recovery point, and is not
 // synced again when the disk is honest (UnifiedLog.flush begins at the recovery point). An empty
 // disk has nothing of it.
 func (g *ghost) diskFault(e *event.Event) {
 	lies, wiped := strings.HasPrefix(e.Text, "lying_disk"), strings.HasPrefix(e.Text, "wipe: ")
-	if !lies && !wiped {
+	drops := strings.HasPrefix(e.Text, "disk_error") && strings.Contains(e.Text, "drop_dirty: true")
+	if !lies && !wiped && !drops {
 		return
 	}
 	for _, name := range strings.Fields(e.Actor) {
 		id, ok := kafka.ParseBrokerHost(name)
 		switch {
 		case !ok:
+		case drops:
+			n := g.node(id)
+			n.drops = append(n.drops, e.Index)
 		case lies:
 			n := g.node(id)
 			n.lied, n.lies = true, append(n.lies, e.Index)
@@ -97,6 +113,7 @@ func (g *ghost) honest(e *event.Event) {
 		if at := slices.Index(n.lies, e.Index); at >= 0 {
 			n.lies, n.honest = slices.Delete(n.lies, at, at+1), e.Time
 		}
+		n.drops = slices.DeleteFunc(n.drops, func(fault int32) bool { return fault == e.Index })
 	}
 }
 

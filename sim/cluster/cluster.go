@@ -172,7 +172,7 @@ func (c *Cluster) buildChecks() error {
 		return nil
 	}
 	sound, _ := config.ProfileByName(c.spec.Protocol) // the invariants expect a model without bugs
-	setup := invariant.Setup{Profile: sound, Brokers: c.spec.Cluster.Brokers, Scratch: c.scratch}
+	setup := invariant.Setup{Profile: sound, Brokers: c.spec.Cluster.Brokers, Scratch: c.scratch, Reverts: filesystem(c.spec.Cluster.Disk.Filesystem) == simdisk.Btrfs}
 	for i, t := range c.spec.Topics {
 		conf := c.topicConf[i]
 		setup.Topics = append(setup.Topics, invariant.Topic{Name: t.Name, MinISR: conf.MinInsyncReplicas,

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/simkafka/simkafka/model/outcome"
@@ -71,5 +72,42 @@ func TestForegroundSyncsComeBetweenThoseOfABackgroundFlush(t *testing.T) {
 	}
 	if r.Verdict != outcome.Pass {
 		t.Errorf("%v %s", r.Verdict, r.Why)
+	}
+}
+
+const revertedScenario = `apiVersion: simkafka/v1
+name: reverted
+duration: 15s
+cluster:
+  brokers: 3
+  config: {log.segment.bytes: 6000}
+  disk: {filesystem: btrfs}
+topics:
+  - {name: orders, partitions: 1, replication: 1}
+producers:
+  - {name: p, topic: orders, rate: 50/s, size: 300B}
+events:
+  - {at: 8s, for: 3s, disk_error: {node: leader(orders/0), op: sync, file: "orders-0/*.log", nth: 3, drop_dirty: true}}
+`
+
+// TestWhatAFailedSyncTookIsAnExpectedLoss: btrfs takes back what a failed sync should have
+// written (fault D16), and recovery does not look for a hole in front of the next segment.
+func TestWhatAFailedSyncTookIsAnExpectedLoss(t *testing.T) {
+	spec, err := scenarios.Load("reverted.yaml", []byte(revertedScenario), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(spec, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := int64(0)
+	for _, x := range r.Loss.Reasons {
+		if strings.HasPrefix(x.Text, "a failed sync took the unsynced record from broker-") {
+			lost += x.Records
+		}
+	}
+	if r.Verdict != outcome.Pass || lost == 0 {
+		t.Errorf("%v %s, expected loss of %d records: %v", r.Verdict, r.Why, lost, r.Loss.Reasons)
 	}
 }
