@@ -68,6 +68,9 @@ type partition struct {
 	// deleted that of the last leader in office.
 	start, leaderStart, deleted kafka.Offset
 	everDeleted                 kafka.Offset // the highest that deleted was
+	// raises are when those of leaders in office rose, aheads the leaders that began above the last one.
+	raises raises
+	aheads []ahead
 	// reled are the epochs that a leader led again after it had lost unsynced records:
 	// followers that never heard of it do not compare epochs anew.
 	reled []kafka.LeaderEpoch
@@ -241,6 +244,9 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.sparse = r.sparse || e.LEO > e.LogStart
 		r.bares(e)
 		g.loaded(p, r, e.LEO, !e.Flag)
+		if e.LogStart > r.logStart {
+			p.raised(r, e)
+		}
 		r.logStart, r.hw, r.topHW = e.LogStart, e.HW, max(r.topHW, e.HW)
 		if e.LogStart == e.LEO && (r.log.b == p.root || e.LEO > 0) { // nothing is in it that could differ
 			p.emptied(r, e.LEO)
@@ -263,6 +269,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		r.hw = e.HW
 	case event.LogStartRaised:
 		r.logStart = e.LogStart
+		p.raised(r, e)
 		if r.role != leads && e.Text != event.StartByTruncation && e.LogStart == r.reach() {
 			p.emptied(r, e.LogStart)
 		}
@@ -305,6 +312,7 @@ func (g *ghost) tookRole(p *partition, r *replica, e *event.Event) {
 	if g.ch.cut = g.maybeCut(p, r, e.LeaderEpoch); p.allHave(r.log.at(r.hw)) {
 		g.commit(p, r, r.hw)
 	}
+	p.beginsAhead(r, e)
 	p.startRaised(r)
 	again := holder(p.took, e.LeaderEpoch) == r.node
 	for _, i := range p.incidents {

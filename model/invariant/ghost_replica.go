@@ -47,6 +47,7 @@ type replica struct {
 	floor kafka.Offset
 
 	logStart, hw, published kafka.Offset
+	raises                  raises // of logStart
 	files                   files
 	// due is since when the oldest segment must go by size, 0 if it need not; loadedAt
 	// is when the log was opened.

@@ -162,6 +162,7 @@ func (p *partition) startRaised(r *replica) {
 	if p.inOffice(r) {
 		p.deleted = r.logStart
 		p.everDeleted = max(p.everDeleted, p.deleted)
+		p.raises = p.raises.and(r.raises, r.logStart)
 	}
 	p.prune()
 }
@@ -217,13 +218,14 @@ func (s *sender) markAck() {
 	}
 }
 
-// expired reports whether an acknowledged record was deleted with everything below the log
-// start of a leader in office, today's or an earlier one's, and up to which number the
-// answer holds as well. Of an acknowledgement that is forgotten the place is known to
+// expired reports whether an acknowledged record was deleted, since it was sent, with everything
+// below the log start of a leader in office, today's or an earlier one's, and up to which number
+// the answer holds as well. Of an acknowledgement that is forgotten the place is known to
 // markEvery batches; a record that may have been below the start counts as deleted.
 func (p *partition) expired(x *sender, a *ack, n int64) (last int64, expired bool) {
 	if a != nil {
-		return n + int64(a.count) - 1, a.last() < p.everDeleted
+		at, gone := p.raises.last(a.last())
+		return n + int64(a.count) - 1, gone && at >= a.created
 	}
 	i, _ := slices.BinarySearchFunc(x.marks, p.everDeleted, func(m mark, o kafka.Offset) int { return cmp.Compare(m.offset, o) })
 	last = math.MaxInt64 - 1

@@ -147,6 +147,9 @@ func (p *partition) allowedLoss(x *sender, a *ack, n int64) string {
 			return i.String()
 		}
 	}
+	if why := p.allowedAhead(held, a); why != "" {
+		return why
+	}
 	return p.allowedPowerLoss(held, a)
 }
 

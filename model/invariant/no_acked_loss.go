@@ -10,7 +10,8 @@ func noAckedLoss() rule {
 			Words: "A record acknowledged with acks=all stays readable, until retention or DeleteRecords takes it.",
 			When:  "at each change of leader; at the end, for each record, in the final read",
 			Broken: "acks other than all; an allowed unclean election; a power loss that took the record, unsynced, from as many of its " +
-				"replicas as min.insync.replicas says, or from one that was elected before KIP-966: all of these are expected loss",
+				"replicas as min.insync.replicas says, or from one that was elected before KIP-966; one that such a leader wrote below the log start " +
+				"of a replica that had been ahead, and that leads after it: all of these are expected loss",
 		},
 		kinds: []event.Kind{event.BecameLeader, event.PartitionChanged},
 		build: func(f *findings) checker { return &ackedLoss{f} },
