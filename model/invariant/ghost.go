@@ -409,6 +409,7 @@ func (g *ghost) process(e *event.Event) {
 		}
 		if e.Kind != event.NodeBooted {
 			r.behind = r.role == follows && r.reach() < p.leaderStart
+			p.stopsCopying(r)
 			r.ended(how, e.Time)
 			r.bare = r.bare || how == powerLost && lied && (n.lied || max(r.epochsAt, r.made) < n.honest)
 		}

@@ -19,6 +19,31 @@ func (p *partition) copies(r *replica, e *event.Event) (read bool) {
 	return p.keys.decode(e.Batch, 0)
 }
 
+// stopsCopying: r's process ends, in the middle of an append maybe.
+func (p *partition) stopsCopying(r *replica) {
+	if !r.loaded {
+		return // an earlier process copied last
+	}
+	r.source = cleaning{}
+	if l := p.known(r.leader); l != nil && (r.role == follows || r.failed) {
+		r.source = l.clean
+	}
+}
+
+// beganSegment: a follower's log was opened without the offsets that e names. They may be those
+// that a cleaner had taken from the leader's log, before the batch that the follower was about
+// to append when its process ended or a write failed.
+//
+// Kafka is the same: UnifiedLog.maybeRoll begins the segment at the first offset of what is
+// appended, not at the log's end. The file is there (LocalLog.roll) when the snapshot of the
+// producers, the batch and the indexes are not yet written, and stays if that fails. A start
+// takes the base of an empty last segment for the log's end (LogSegment.readNextOffset).
+func (r *replica) beganSegment(e *event.Event) {
+	if e.Offset == r.reach() && e.Last < r.source.bound {
+		r.clean.copied(r.source)
+	}
+}
+
 // thinned reports whether an appended batch, e, is one of b's, have, as a cleaner may
 // rewrite it: fewer records, offsets and epoch as they were.
 func (p *partition) thinned(r *replica, b *branch, have, e entry) bool {

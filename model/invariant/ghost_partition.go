@@ -377,6 +377,7 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 // directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
 	if !r.stop.losesUnsynced() {
+		r.beganSegment(e)
 		return
 	}
 	i := &incident{kind: lossy, stop: r.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true}

@@ -87,6 +87,8 @@ type replica struct {
 	// behind: when the process ended it followed, and its whole log lay below a leader's
 	// log start, so that it was about to empty its log.
 	behind bool
+	// source is how the log had been cleaned that it copied when the process ended.
+	source cleaning
 
 	// durable is what a power loss must leave, as far as events tell: what a clean
 	// stop or an earlier power loss left. cut is the lowest end to which it was

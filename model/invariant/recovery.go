@@ -15,6 +15,7 @@ func recoveryKeepsPrefix() rule {
 				"after a power loss at least what an earlier clean stop or power loss had left.",
 			When: "at each opening of a log",
 			Broken: "a batch or a truncation under way when the process died may be there or not, without any event that tells of it; " +
+				"a follower that was about to append what its leader's cleaner has left may have begun the segment for it and no more; " +
 				"a power loss, or a failed sync that the file system answers by taking back what was not written (btrfs), may take the end of a segment, or all of it, and leave the next one, which recovery takes for a log without those offsets; " +
 				"what a cleaner has written anew on a disk that lies about syncs may be gone, and what a clean stop should have synced there; a disk was wiped",
 		},
