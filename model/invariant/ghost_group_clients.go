@@ -32,7 +32,10 @@ type groupClient struct {
 	joins    kafka.Nanos
 	steadyAt kafka.Nanos
 	// seeks: it asks brokers for the coordinator, and has not heard of one.
-	seeks    bool
+	seeks bool
+	// told is the coordinator that it was told last, at toldAt; NoNode of none in this process.
+	told     kafka.NodeID
+	toldAt   kafka.Nanos
 	ids      []string // the last ids, newest last
 	steadyID string   // with which it was in a generation last
 	steady   int32    // that generation, of this process; -1 = none
@@ -123,7 +126,7 @@ func (g *ghost) client(e *event.Event) *groupClient {
 	gs := g.theGroups()
 	c := gs.byActor[e.Actor]
 	if c == nil {
-		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, steady: -1, state: event.MemberUnjoined, node: kafka.NoNode, reset: true,
+		c = &groupClient{actor: e.Actor, of: g.ch.groups.of, generation: -1, steady: -1, state: event.MemberUnjoined, node: kafka.NoNode, told: kafka.NoNode, reset: true,
 			lostAt: -1, sights: sights{generation: -1}}
 		gs.byActor[e.Actor] = c
 		gs.clients = append(gs.clients, c)
@@ -177,6 +180,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.seeks = true
 	case event.CoordinatorFound:
 		c.node, c.seeks = e.Node, false
+		c.told, c.toldAt = e.Node, e.Time
 	case event.CoordinatorLost:
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		if c.state == event.MemberPreparing {
@@ -294,6 +298,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	}
 	c.losesCommits()
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
+	c.told = kafka.NoNode
 	c.reset, c.joinLost, c.joinsLost, c.seeks = true, false, 0, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
 	c.sync, c.seen, c.vanished, c.work, c.vain = syncAnswer{}, nil, nil, 0, vain{}

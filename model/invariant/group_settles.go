@@ -115,31 +115,43 @@ func (c *settles) tooBusy(e *event.Event) {
 }
 
 // heard begins the time anew for the groups whose partition of __consumer_offsets a broker
-// hears of only now, while a member asks for the coordinator: the broker that it asks
-// answers from what it was told (KafkaApis.getCoordinator), and which one it asks is not its
-// choice (NetworkClient.leastLoadedNode takes the one that it is connected to). A controller
-// tells a broker nothing for as long as controller.socket.timeout.ms after the faults, if
-// an answer was lost (see short).
+// hears of only now, while a member asks for the coordinator, or was told last of one that no
+// longer leads it: the broker that it asks answers from what it was told
+// (KafkaApis.getCoordinator), the one that it names says NOT_COORDINATOR, and which one it
+// asks is not its choice (NetworkClient.leastLoadedNode takes the one that it is connected
+// to). A controller tells a broker nothing for as long as request.timeout.ms after the
+// faults, if an answer was lost (RequestSendThread's NetworkClient).
 func (c *settles) heard(e *event.Event) {
 	if c.g.groups == nil || e.Text != updateMetadata {
 		return
 	}
 	for i, x := range c.g.groups.list {
 		c.since(i)
-		if c.g.newTo(x, c.g.ch.n.heard) && slices.ContainsFunc(c.g.groups.clients, func(o *groupClient) bool { return o.of == x && o.seeks }) {
+		if c.g.newTo(x, c.g.ch.n.heard) {
 			c.struck[i], c.rest[i] = e.Time, Rest{}
 		}
 	}
 }
 
 // newTo reports whether the leader of the group's partition of __consumer_offsets, of any if
-// no coordinator ever told of the group, was committed after a broker had heard of states.
+// no coordinator ever told of the group, was committed after a broker had heard of states,
+// and a member needs to be told of it.
 func (g *ghost) newTo(x *group, heard kafka.Nanos) (is bool) {
-	if p := g.offsetsPartition(x.index); p != nil {
-		return p.auth.known && p.auth.since > heard
+	late := func(p *partition) bool {
+		return p.auth.known && p.auth.since > heard && slices.ContainsFunc(g.groups.clients, func(c *groupClient) bool { return c.of == x && (c.seeks || c.misled(p)) })
 	}
-	g.each(func(p *partition) { is = is || p.tp.Topic == offsetsTopic && p.auth.known && p.auth.since > heard })
+	if p := g.offsetsPartition(x.index); p != nil {
+		return late(p)
+	}
+	g.each(func(p *partition) { is = is || p.tp.Topic == offsetsTopic && late(p) })
 	return is
+}
+
+// misled: the coordinator that it was told last is not the leader of the partition of
+// __consumer_offsets, though that was committed before it was told. It may have given the
+// coordinator up, and not have asked anew yet.
+func (c *groupClient) misled(p *partition) bool {
+	return c.told != kafka.NoNode && c.told != p.auth.leader && c.toldAt > p.auth.since
 }
 
 // term is one of the times that make the bound of groups 6.5.
