@@ -14,8 +14,8 @@ import (
 // planReturn draws the plan at one partition of the first topic. Its leader fails and
 // comes back. Before it has its lead again, one follower ceases to hear the leader in
 // office, and a little later the others do, so that their logs end at different records.
-// When the lead has gone back, its leader fails again, in most cases before the other one
-// is heard: that one leads anew.
+// Soon after the lead has gone back, its leader fails again, in most cases before the other
+// one is heard: that one leads anew.
 func (w *world) planReturn() {
 	w.chooseLossy()
 	w.path = "return/"
@@ -24,7 +24,7 @@ func (w *world) planReturn() {
 	w.writeTo(l.tp)
 	w.plan(w.when(l, acknowledged, 0, w.afterCause()), w.leaderFails("first-by", l), w.backAfter("back", 3*kafka.Second))
 	w.unheard(l)
-	again := w.brief("again-after", w.lag)
+	again := w.brief("again-after", w.lag/4)
 	w.plan(w.when(l, preferred, again, again), w.leaderFails("again-by", l), w.backAfter("back-again", 6*kafka.Second))
 	w.path = ""
 }
@@ -42,10 +42,10 @@ func (w *world) writeTo(tp kafka.TopicPartition) {
 // unheard silences the leader, when the in-sync set is complete, towards one follower and
 // then towards all, for longer than it takes to notice that a broker is gone.
 func (w *world) unheard(l *lineage) {
-	silence := w.pick("silence", "hold-answers", "cut", "cut-one-way", "clog")
+	silence := w.pick("silence", "hold-answers", "hold-answers", "cut", "cut-one-way", "clog")
 	w.on = append(w.on, silence)
 	at := w.brief("unheard-after", 500*kafka.Millisecond)
-	then := at + w.brief("then-after", 500*kafka.Millisecond)
+	then := at + w.millis("then-after", 100*kafka.Millisecond, 900*kafka.Millisecond)
 	w.plan(w.when(l, complete, at, at), silenced(silence, leaderOf(l.tp), w.followerOf(l.tp)), w.unheardFor("unheard-by-one"))
 	w.plan(w.when(l, complete, then, then), silenced(silence, leaderOf(l.tp), w.others(l.tp)), w.unheardFor("unheard-by-all"))
 }

@@ -29,6 +29,10 @@ func (w *world) topology() {
 		c.Brokers = max(c.Brokers, 2)
 		w.replication = min(c.Brokers, []int{3, 3, 3, 2}[w.int("replication", 0, 3)])
 	}
+	if w.m.guide == returning { // one to lead, one to hear less, one to hear more
+		c.Brokers = max(c.Brokers, 3)
+		w.replication = 3
+	}
 	w.minISR = max(1, min(w.replication-1, []int{2, 1}[w.int("minISR", 0, 1)]))
 	if w.swarm("racks") {
 		for i := range c.Brokers {
@@ -97,6 +101,8 @@ func (w *world) settings() {
 		set("num.replica.fetchers", 2)
 	}
 	switch {
+	case w.m.guide == returning:
+		set("leader.imbalance.check.interval.seconds", w.int("imbalance-returning", 2, 3))
 	case w.movesLead:
 		set("leader.imbalance.check.interval.seconds", w.int("imbalance-moving", 1, 2))
 	case w.swarm("rebalance") || w.guided && w.odd("rebalance", 60):
@@ -220,6 +226,9 @@ func (w *world) workload() {
 func (w *world) producer(i int64) {
 	p := Producer{Name: fmt.Sprintf("p%d", i), Count: int(w.int("count", 1, 3)), Topic: w.anyTopic(), Partition: -1, Arrival: "exponential"}
 	p.RatePerMil = []int64{10_000, 5_000, 1_000, 30_000}[w.int("rate", 0, 3)]
+	if w.m.guide == returning { // so few records that two terms often have equally many
+		p.RatePerMil = []int64{2_000, 1_000, 5_000}[w.int("rate-of-terms", 0, 2)]
+	}
 	p.Size = int32(w.int("size", 30, 400))
 	for _, s := range w.spec.Topics[0].Config {
 		if s.Key == "cleanup.policy" {
