@@ -47,8 +47,8 @@ func (c *forward) observe(e *event.Event) {
 	case e.Base < r.position:
 		c.violate(p, "%s got offset %d at %s after it had got %d, without a reset", e.Actor, e.Base, e.Time, r.position-1)
 	case p.compacted: // what lay between is gone
-	case p.hole(e.Node, r.position, e.Base) != nil:
-		c.suspend(p, p.hole(e.Node, r.position, e.Base).String())
+	case p.holeAfter(e.Node, r.position, e.Base, r.at) != nil:
+		c.suspend(p, p.holeAfter(e.Node, r.position, e.Base, r.at).String())
 	default:
 		c.violate(p, "%s got offset %d at %s; it had never got %d to %d", e.Actor, e.Base, e.Time, r.position, e.Base-1)
 	}

@@ -201,6 +201,7 @@ func ackOf(list []*ack, number int64) (a *ack, end int64) {
 type reader struct {
 	actor     string
 	position  kafka.Offset
+	at        kafka.Nanos       // since when
 	delivered bool              // it got a batch since its last reset
 	beyond    bool              // that brought it to where nothing was committed yet
 	epoch     kafka.LeaderEpoch // of the last batch that it got, if that is known

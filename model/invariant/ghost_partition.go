@@ -256,12 +256,17 @@ func (g *ghost) replicaEvent(e *event.Event) {
 	case event.ReplicaStopped:
 		r.role, r.epoch, r.maximal, r.isr = noRole, kafka.NoLeaderEpoch, nil, nil
 		if e.Flag {
+			p.cutHoles(r, 0, e.Time)
 			r.forget(p.root)
 			r.made = e.Time
 		}
 	case event.Truncated:
 		r.sparse = true
 		below := e.Offset < r.logStart
+		if e.Offset > r.reach() { // it begins anew there
+			p.cutHoles(r, 0, e.Time)
+		}
+		p.cutHoles(r, e.Offset, e.Time)
 		r.truncated(e.Offset, p.root)
 		if r.floor == e.Offset && (below || r.log.b == p.root) {
 			p.emptied(r, e.Offset)
@@ -356,6 +361,7 @@ func (g *ghost) commit(p *partition, r *replica, hw kafka.Offset) {
 func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 	held := r.log
 	g.ch.load = r.load(end, clean, clean && !r.liedAbout(g.node(r.node)))
+	p.cutHoles(r, end, g.now)
 	if r.blankEnd > r.log.end {
 		p.blankTails = append(p.blankTails, r)
 	}
@@ -406,16 +412,22 @@ func (p *partition) mayBeCleaned(r *replica, at kafka.Offset) bool {
 }
 
 // hole is the loss that left offsets missing inside the log of a replica, if those at
-// [from, to) are among them; nil otherwise.
+// [from, to) are among them, and the log was not cut below them since; nil otherwise.
 func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
+	return p.holeAfter(id, from, to, kafka.Forever)
+}
+
+// holeAfter also finds one that ended after since: what was read from the log before may
+// arrive later.
+func (p *partition) holeAfter(id kafka.NodeID, from, to kafka.Offset, since kafka.Nanos) *incident {
 	for _, i := range p.incidents {
-		if i.hole && i.node == id && i.from <= from && to <= i.to {
+		if i.hole && i.node == id && i.from <= from && to <= i.to && (i.ended == 0 || i.ended > since) {
 			return i
 		}
 	}
 	if r := p.known(id); r != nil {
 		for i := range r.skips {
-			if s := &r.skips[i]; s.from <= from && to <= s.to {
+			if s := &r.skips[i]; s.from <= from && to <= s.to && (s.ended == 0 || s.ended > since) {
 				return s.why
 			}
 		}
@@ -423,27 +435,43 @@ func (p *partition) hole(id kafka.NodeID, from, to kafka.Offset) *incident {
 	return nil
 }
 
+// cutHoles ends the holes of a replica whose log ends at to now: what comes there is new.
+func (p *partition) cutHoles(r *replica, to kafka.Offset, now kafka.Nanos) {
+	for _, i := range p.incidents {
+		if i.hole && i.node == r.node && i.from >= to && i.ended == 0 {
+			i.ended = now
+		}
+	}
+	for i := range r.skips {
+		if s := &r.skips[i]; s.from >= to && s.ended == 0 {
+			s.ended = now
+		}
+	}
+}
+
 // skip is a hole that a follower copied from its leader: Kafka's followers take a batch at any offset that is
 // not below their log end (UnifiedLog.append).
 type skip struct {
 	from, to kafka.Offset
 	why      *incident
+	ended    kafka.Nanos // when the log was cut below it; 0 = it was not
 }
 
 const keptSkips = 64
 
-// skipped: a follower appends a batch above its log end.
+// skipped: a follower appends a batch above its log end, as its leader had nothing there when
+// it read that.
 func (p *partition) skipped(r *replica, from, to kafka.Offset) {
-	if i := p.hole(r.leader, from, to); i != nil && len(r.skips) < keptSkips {
-		r.skips = append(r.skips, skip{from, to, i})
+	if i := p.holeAfter(r.leader, from, to, -1); i != nil && len(r.skips) < keptSkips {
+		r.skips = append(r.skips, skip{from: from, to: to, why: i})
 	}
 }
 
-// holeOf is such a loss of any replica. That a reader passed it over on another one is
-// what consumer-position-moves-forward would say.
+// holeOf is such a loss of any replica, at any time. That a reader passed it over on another
+// one is what consumer-position-moves-forward would say.
 func (p *partition) holeOf(from, to kafka.Offset) *incident {
 	for _, r := range p.replicas {
-		if i := p.hole(r.node, from, to); i != nil {
+		if i := p.holeAfter(r.node, from, to, -1); i != nil {
 			return i
 		}
 	}

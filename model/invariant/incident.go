@@ -37,9 +37,11 @@ type incident struct {
 	// led: after a lossy incident the node was elected.
 	led  bool
 	stop stopKind // lossy: what took them
-	// hole: the log goes on behind what was lost.
-	hole bool
-	text string // what String said first
+	// hole: the log goes on behind what was lost. ended is when it was cut below that; 0 = it
+	// was not.
+	hole  bool
+	ended kafka.Nanos
+	text  string // what String said first
 }
 
 const keptIncidents = 256

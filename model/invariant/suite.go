@@ -195,7 +195,7 @@ func (g *ghost) observed(e *event.Event) {
 		g.ch.p.reader(e.Actor).wasGiven(g.ch.r, e)
 	case event.PositionReset:
 		r := g.ch.p.reader(e.Actor)
-		r.position, r.delivered, r.beyond = e.Base, false, e.Base > g.ch.p.committed.end
+		r.position, r.at, r.delivered, r.beyond = e.Base, e.Time, false, e.Base > g.ch.p.committed.end
 		_, seen := g.lastSeen(e.Actor, g.ch.p.tp)
 		r.blind = e.Text == committedStart && seen == kafka.NoLeaderEpoch
 	case event.OffsetAnswered:

@@ -66,7 +66,7 @@ func (p position) written(o kafka.Offset, crc uint32) (kafka.LeaderEpoch, bool) 
 
 // wasGiven ends a delivery.
 func (r *reader) wasGiven(from *replica, e *event.Event) {
-	r.position, r.delivered, r.epoch = e.Last+1, true, kafka.NoLeaderEpoch
+	r.position, r.at, r.delivered, r.epoch = e.Last+1, e.Time, true, kafka.NoLeaderEpoch
 	if epoch, ok := from.log.written(e.Base, e.CRC); ok {
 		r.epoch = epoch
 	}
