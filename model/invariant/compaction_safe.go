@@ -46,7 +46,7 @@ func (c *keepsLatest) observe(e *event.Event) {
 		}
 	case event.BatchAppended:
 		if !e.Flag && r.clean.bound > 0 && !c.g.ch.unread {
-			c.missing(p, r, r.leader, r.log, min(c.g.ch.end, e.Base), e.Last+1, nodeName(r.node)+", copying its leader,", nil)
+			c.missing(p, r, r.leader, r.log, min(c.g.ch.end, e.Base), e.Last+1, c.g.ch.grown, nodeName(r.node)+", copying its leader,", nil)
 		}
 	case event.RecordDelivered:
 		c.delivered(p, r, e)
@@ -89,13 +89,13 @@ func (c *keepsLatest) delivered(p *partition, r *replica, e *event.Event) {
 	if at := p.reader(e.Actor).position; at != kafka.NoOffset {
 		from = min(from, at)
 	}
-	c.missing(p, r, r.node, p.committed, from, e.Last+1, e.Actor+", reading from "+nodeName(r.node)+",", nil)
+	c.missing(p, r, r.node, p.committed, from, e.Last+1, p.reader(e.Actor).at, e.Actor+", reading from "+nodeName(r.node)+",", nil)
 }
 
 // missing judges the records of the log x at [from, to) that are not at hand in the log of
-// the replica in, which got it from another one or is read itself. judged is called for each
+// the replica in, which got it from another one or is read itself, after since. judged is called for each
 // of them.
-func (c *keepsLatest) missing(p *partition, in *replica, source kafka.NodeID, x position, from, to kafka.Offset, who string, judged func(r *rec, how absence, why string)) {
+func (c *keepsLatest) missing(p *partition, in *replica, source kafka.NodeID, x position, from, to kafka.Offset, since kafka.Nanos, who string, judged func(r *rec, how absence, why string)) {
 	c.checked++
 	p.keys.lacking(x, from, to, func(r *rec) {
 		how, why := p.absent(r, &in.clean, c.g.clockMoved)
@@ -103,7 +103,7 @@ func (c *keepsLatest) missing(p *partition, in *replica, source kafka.NodeID, x 
 		case forgiven, mistimed, bereft:
 			c.suspend(p, why)
 		case unexplained:
-			if i := cmp.Or(p.hole(source, r.offset, r.offset+1), p.gap(r.offset)); i != nil {
+			if i := cmp.Or(p.holeAfter(source, r.offset, r.offset+1, since), in.gap(r.offset, since)); i != nil {
 				how, why = bereft, i.String()
 				c.suspend(p, why)
 				break
@@ -153,7 +153,7 @@ func (c *keepsLatest) readBack(b *readBatch) {
 	if from < p.deleted { // retention goes on
 		from = min(p.deleted, b.entry.base)
 	}
-	c.missing(p, r, r.node, p.committed, from, min(b.entry.next(), p.committed.end), "the final read from "+nodeName(b.node), c.judged(p))
+	c.missing(p, r, r.node, p.committed, from, min(b.entry.next(), p.committed.end), kafka.Forever, "the final read from "+nodeName(b.node), c.judged(p))
 	for i := range p.keys.now {
 		c.seen[p.keys.now[i].key] = true
 	}
@@ -190,6 +190,6 @@ func (c *keepsLatest) finish(read bool) {
 		}
 		p.keys.now = p.keys.now[:0]
 		c.seen = map[uint64]bool{}
-		c.missing(p, r, r.node, p.committed, max(p.back.next, p.deleted), p.mustReach(), "the final read from "+nodeName(r.node), c.judged(p))
+		c.missing(p, r, r.node, p.committed, max(p.back.next, p.deleted), p.mustReach(), kafka.Forever, "the final read from "+nodeName(r.node), c.judged(p))
 	})
 }

@@ -62,6 +62,7 @@ type change struct {
 	risen bool
 
 	end   kafka.Offset      // of the replica's log before the event
+	grown kafka.Nanos       // BatchAppended: when it had grown before
 	hw    kafka.Offset      // before the event
 	epoch kafka.LeaderEpoch // accepted before the event
 	role  replicaRole       // before the event

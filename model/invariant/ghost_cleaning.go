@@ -9,14 +9,22 @@ import (
 	"github.com/simkafka/simkafka/model/kafka"
 )
 
-// copies reads the records of an appended batch. A follower's log may lack what its
-// leader's lacks.
-func (p *partition) copies(r *replica, e *event.Event) (read bool) {
-	if l := p.known(r.leader); !e.Flag && l != nil {
-		r.clean.copied(l.clean)
-		r.clean.gone.gap(r.reach(), e.Base)
+// copiesFrom: a follower's log may lack what its leader's lacks, below base what that had lost.
+func (p *partition) copiesFrom(r *replica, base kafka.Offset) {
+	l := p.known(r.leader)
+	if l == nil {
+		return
 	}
-	return p.keys.decode(e.Batch, 0)
+	r.clean.copied(l.clean)
+	r.clean.gone.gap(r.reach(), base)
+	if base <= r.log.end {
+		return
+	}
+	for i := range l.gaps {
+		if s := &l.gaps[i]; s.from < base && r.log.end < s.to && s.until(r.grown) && len(r.gaps) < keptIncidents {
+			r.gaps = append(r.gaps, skip{from: s.from, to: s.to, why: s.why})
+		}
+	}
 }
 
 // stopsCopying: r's process ends, in the middle of an append maybe.

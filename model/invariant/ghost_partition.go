@@ -55,9 +55,6 @@ type partition struct {
 	committed position
 	// incidents are what may excuse a loss, oldest first, bounded.
 	incidents []*incident
-	// gaps are what power losses may have taken from the middle of compacted logs, if no cleaner
-	// did; bounded.
-	gaps      []*incident
 	elections int         // changes of leader
 	freed     kafka.Nanos // when a stall of its leader ended last (see ghost_stall.go)
 	// compacted: a broker has begun to compact its log. keys is nil if the topic is not
@@ -218,13 +215,17 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		if g.ch.tail = r.log.b.epoch; g.ch.tail != e.LeaderEpoch || r.log.end == 0 {
 			r.epochsAt = e.Time
 		}
+		if (p.compacted || p.keys != nil) && !e.Flag {
+			p.copiesFrom(r, e.Base)
+		}
 		if p.keys != nil {
-			g.ch.unread = !p.copies(r, e)
+			g.ch.unread = !p.keys.decode(e.Batch, 0)
 		}
 		if !e.Flag && e.Base > g.ch.end {
 			p.skipped(r, g.ch.end, e.Base)
 		}
 		g.ch.how, g.ch.at = p.append(r, entry{e.Base, e.CRC, uint32(e.Last - e.Base + 1)}, e.LeaderEpoch, e.Flag)
+		g.ch.grown, r.grown = r.grown, e.Time
 	case event.LEOPublished:
 		r.appended(e.LEO, e.Time)
 	case event.HighWatermark:
@@ -386,29 +387,32 @@ func (p *partition) holed(r *replica, e *event.Event) {
 		r.beganSegment(e)
 		return
 	}
-	i := &incident{kind: lossy, stop: r.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: e.Offset, to: e.Last + 1, held: r.log.at(e.Last + 1), hole: true}
-	switch {
-	case !p.mayBeCleaned(r, e.Offset):
-		p.happened(i)
-	case e.Offset >= r.durable && len(p.gaps) < keptIncidents:
-		p.gaps = append(p.gaps, i)
+	lost := func(from, to kafka.Offset) *incident {
+		return &incident{kind: lossy, stop: r.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: from, to: to, held: r.log.at(to), hole: true}
+	}
+	from, to := notCleaned(r, e.Offset, e.Last+1), e.Last+1
+	if from < to {
+		p.happened(lost(from, to))
+	}
+	if e.Offset < from && e.Offset >= r.durable && len(r.gaps) < keptIncidents {
+		r.gaps = append(r.gaps, skip{from: e.Offset, to: from, why: lost(e.Offset, from)})
 	}
 }
 
-// gap is a loss that may have taken the record at an offset, if no cleaner did; nil if there is none.
-func (p *partition) gap(o kafka.Offset) *incident {
-	for _, i := range p.gaps {
-		if i.from <= o && o < i.to {
-			return i
+// gap is a loss that may have taken the record at an offset from a replica's log, if no cleaner did, and whose gap
+// had not ended before since; nil if there is none.
+func (r *replica) gap(o kafka.Offset, since kafka.Nanos) *incident {
+	for i := range r.gaps {
+		if s := &r.gaps[i]; s.from <= o && o < s.to && s.until(since) {
+			return s.why
 		}
 	}
 	return nil
 }
 
-// mayBeCleaned: a cleaner may have taken what a replica's log lacks at an offset. Where the
-// keys of the records are not known, nobody knows either what followers copied of that.
-func (p *partition) mayBeCleaned(r *replica, at kafka.Offset) bool {
-	return p.compacted && (p.keys == nil || at < r.clean.bound)
+// notCleaned is from where on no cleaner has taken what a replica's log lacks at [from, to).
+func notCleaned(r *replica, from, to kafka.Offset) kafka.Offset {
+	return max(from, min(to, r.clean.bound))
 }
 
 // hole is the loss that left offsets missing inside the log of a replica, if those at
@@ -427,7 +431,7 @@ func (p *partition) holeAfter(id kafka.NodeID, from, to kafka.Offset, since kafk
 	}
 	if r := p.known(id); r != nil {
 		for i := range r.skips {
-			if s := &r.skips[i]; s.from <= from && to <= s.to && (s.ended == 0 || s.ended > since) {
+			if s := &r.skips[i]; s.from <= from && to <= s.to && s.until(since) {
 				return s.why
 			}
 		}
@@ -442,9 +446,11 @@ func (p *partition) cutHoles(r *replica, to kafka.Offset, now kafka.Nanos) {
 			i.ended = now
 		}
 	}
-	for i := range r.skips {
-		if s := &r.skips[i]; s.from >= to && s.ended == 0 {
-			s.ended = now
+	for _, list := range [2][]skip{r.skips, r.gaps} {
+		for i := range list {
+			if s := &list[i]; s.from >= to && s.ended == 0 {
+				s.ended = now
+			}
 		}
 	}
 }
@@ -457,12 +463,15 @@ type skip struct {
 	ended    kafka.Nanos // when the log was cut below it; 0 = it was not
 }
 
+// until reports whether it had not ended before since.
+func (s *skip) until(since kafka.Nanos) bool { return s.ended == 0 || s.ended > since }
+
 const keptSkips = 64
 
 // skipped: a follower appends a batch above its log end, as its leader had nothing there when
 // it read that.
 func (p *partition) skipped(r *replica, from, to kafka.Offset) {
-	if i := p.holeAfter(r.leader, from, to, -1); i != nil && len(r.skips) < keptSkips {
+	if i := p.holeAfter(r.leader, from, to, r.grown); i != nil && len(r.skips) < keptSkips {
 		r.skips = append(r.skips, skip{from: from, to: to, why: i})
 	}
 }

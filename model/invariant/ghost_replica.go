@@ -65,9 +65,10 @@ type replica struct {
 	isr      []kafka.NodeID
 	stall    stall
 
-	// step is the one that noted the last batch. sparse: the log may have more batches than
+	// step is the one that noted the last batch, grown when. sparse: the log may have more batches than
 	// its indexes have entries (see ghost.unfit).
 	step   uint64
+	grown  kafka.Nanos
 	sparse bool
 
 	made    kafka.Nanos // when its log was made, at the earliest; 0 = before the first event of it
@@ -97,6 +98,9 @@ type replica struct {
 	// lost is the last loss of unsynced data that was not made good yet.
 	lost  *incident
 	skips []skip
+	// gaps are what power losses may have taken from the middle of a compacted log, if no cleaner
+	// did; bounded.
+	gaps []skip
 	// peaks are logs that it had before it was cut, newest last.
 	peaks [4]position
 }

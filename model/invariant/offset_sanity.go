@@ -65,9 +65,6 @@ func (c *sane) order(p *partition, r *replica) {
 func (c *sane) appended(p *partition, r *replica, e *event.Event) {
 	switch c.g.ch.how {
 	case gap:
-		if p.compacted && p.keys == nil {
-			break
-		}
 		if i := p.hole(r.node, c.g.ch.end, e.Base); i != nil && !e.Flag {
 			c.suspend(p, i.String())
 			break

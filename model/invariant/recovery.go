@@ -58,13 +58,14 @@ func (c *recovery) observe(e *event.Event) {
 // time or earlier.
 func (c *recovery) missing(e *event.Event) {
 	p, r := c.g.ch.p, c.g.ch.r
-	if p.mayBeCleaned(r, e.Offset) {
+	from := notCleaned(r, e.Offset, e.Last+1)
+	if from > e.Last {
 		return
 	}
 	c.checked++
-	i := p.hole(r.node, e.Offset, e.Last+1)
+	i := p.hole(r.node, from, e.Last+1)
 	if !r.stop.losesUnsynced() && i == nil {
-		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), e.Offset, e.Last)
+		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), from, e.Last)
 		return
 	}
 	c.suspend(p, nodeName(r.node)+" lost, in "+cmp.Or(i, &incident{stop: r.stop}).stop.loss()+", the end of a segment but not the one behind it, and recovery does not look for that")
