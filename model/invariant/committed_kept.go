@@ -55,7 +55,7 @@ func (c *kept) lost(node kafka.NodeID, x *group, index int32, at kafka.Offset, t
 			c.suspend(p, i.String())
 			return
 		}
-		if why := p.cleanedFor(at); why != "" {
+		if why := p.cleanedFor(p.known(node), at); why != "" {
 			c.suspend(p, why)
 			return
 		}
@@ -63,18 +63,36 @@ func (c *kept) lost(node kafka.NodeID, x *group, index int32, at kafka.Offset, t
 	c.violateGroup(x, tp, format, args...)
 }
 
-// cleanedFor: a cleaner may have taken the record at an offset for a newer one of its key
-// that was lost afterwards (bugs S-12).
-func (p *partition) cleanedFor(at kafka.Offset) string {
-	if !p.compacted {
+// cleanedFor: a cleaner of r's log, or of one that it copied, may have taken the record at an offset for a newer one of its
+// key that was lost afterwards (bugs S-12).
+func (p *partition) cleanedFor(r *replica, at kafka.Offset) string {
+	if r == nil {
 		return ""
 	}
 	for _, i := range p.incidents {
-		if (i.kind == uncleanCut || i.kind == lossyCut) && i.to > at {
+		if (i.kind == uncleanCut || i.kind == lossyCut) && at < r.clean.bound && i.from < min(i.to, r.clean.bound) && at < i.to && p.keys.replaced(i, at, r.clean.bound) {
 			return "a cleaner may have taken it for a newer one that was lost: " + i.String()
 		}
 	}
 	return ""
+}
+
+// replaced reports whether, below bound, what i took had a newer record of a key of the batch at an offset, as far as
+// that one's records are known.
+func (k *keyed) replaced(i *incident, at, bound kafka.Offset) (newer bool) {
+	if k == nil {
+		return true
+	}
+	e, _, how := i.held.holding(at).find(at)
+	if how != found {
+		return true
+	}
+	unread := true
+	i.held.each(at, e.next(), func(x *rec) {
+		unread = false
+		newer = newer || k.newer(i.held, &rec{offset: max(x.offset, i.from-1), key: x.key}, bound)
+	})
+	return newer || unread
 }
 
 // offsetsTopic is where groups are kept.
