@@ -135,7 +135,7 @@ func (g *ghost) never(line string, p *partition) string {
 	if why := g.createdUnheard(p); why != "" {
 		return why
 	}
-	return p.gaveUp()
+	return g.gaveUp(line, p)
 }
 
 // unanswered says that the leader waits for the answer to an ISR change which
@@ -255,35 +255,69 @@ func (g *ghost) leaderless(x *group) string {
 	return fmt.Sprintf("all in-sync replicas %v of the group's partition of __consumer_offsets are down, and the topic allows no unclean election (V-2)", p.auth.isr)
 }
 
-// outgrown: r's fetcher failed, as its leader sent more than segment.bytes from one segment. The cleaner had
-// written that one anew and larger than it was: the base timestamp of a batch with a tombstone becomes the deletion
-// horizon, from which the records' timestamps are farther (MemoryRecords.filterTo, KIP-534). UnifiedLog.append takes no
-// records of more than a segment, from a leader neither.
-func (p *partition) outgrown(r, l *replica) (grown bool) {
-	if p.keys == nil || !strings.Contains(r.failure, "does not fit segments of") || r.log.end >= l.clean.bound {
+// outgrown: r's fetcher fails, as its leader sent more than segment.bytes from one segment. The cleaner had
+// written that one anew and larger than it was (its own: what a leader copied it rolled itself): the base timestamp of a batch with a tombstone becomes the deletion
+// horizon, from which the records' timestamps are farther (MemoryRecords.filterTo, KIP-534), by so many bytes at most.
+// UnifiedLog.append takes no records of more than a segment, from a leader neither.
+func (p *partition) outgrown(r *replica, why string) bool {
+	l := p.known(r.leader)
+	var size, limit, grown int64
+	if i := strings.Index(why, "append of "); i < 0 || p.keys == nil || l == nil {
+		return false
+	} else if n, _ := fmt.Sscanf(why[i:], "append of %d bytes does not fit segments of %d", &size, &limit); n < 2 {
 		return false
 	}
-	l.log.each(r.log.end, l.clean.bound, func(x *rec) { grown = grown || x.tombstone })
-	return grown
+	next := r.log.end
+	l.log.each(r.log.end, l.clean.end, func(x *rec) {
+		if !x.tombstone || x.offset < next {
+			return
+		}
+		if e, _, how := l.log.holding(x.offset).find(x.offset); how == found {
+			grown, next = grown+horizonBytes*int64(e.count), e.next()
+		}
+	})
+	return size <= limit+grown
 }
 
-// gaveUp says why a follower's fetcher may have failed for good: its log parts from
-// the leader's inside a batch, or what it is sent is too large.
-func (p *partition) gaveUp() string {
+// horizonBytes are what a record may grow by for a horizon: its timestamp's difference is a varlong, its length a varint.
+const horizonBytes = 9 + 4
+
+// gaveUp says why followers' fetchers may have failed for good, if a line is of what these lack: no consumer reads from
+// them, and who else is not in sync must have a reason too, or is down.
+func (g *ghost) gaveUp(line string, p *partition) (why string) {
 	l := p.incumbent()
+	if l == nil || strings.HasPrefix(line, "consumer ") {
+		return ""
+	}
 	for _, r := range p.replicas {
-		if !r.failed || l == nil {
-			continue
+		if one := p.cannotFollow(r, l); one != "" && (!strings.Contains(line, " on broker-") || strings.Contains(line, " on "+kafka.BrokerHost(r.node)+":")) {
+			why = cmp.Or(why, one)
 		}
-		at := meet(r.log, l.log).end
-		switch {
-		case r.log.excused(at) || l.log.excused(at):
-			return "a follower's fetcher failed: " + rewrittenText
-		case p.outgrown(r, l):
-			return "a follower's fetcher failed: a tombstone's deletion horizon made a segment of its leader larger than segment.bytes (KIP-534)"
-		case r.blankEnd > r.log.end:
-			return "a follower's fetcher failed: a power loss undid a truncation of its log, but not of its epochs"
+	}
+	if strings.Contains(line, " has ISR ") {
+		for _, id := range p.assignment {
+			if r := p.known(id); !slices.Contains(p.auth.isr, id) && !g.node(id).down && (r == nil || p.cannotFollow(r, l) == "") {
+				return ""
+			}
 		}
+	}
+	return why
+}
+
+// cannotFollow says why r's fetcher may have failed: its log parts from the leader's inside a batch, or what it is sent is
+// too large.
+func (p *partition) cannotFollow(r, l *replica) string {
+	if !r.failed {
+		return ""
+	}
+	at := meet(r.log, l.log).end
+	switch {
+	case r.log.excused(at) || l.log.excused(at):
+		return "a follower's fetcher failed: " + rewrittenText
+	case r.outgrown:
+		return "a follower's fetcher failed: a tombstone's deletion horizon made a segment of its leader larger than segment.bytes (KIP-534)"
+	case r.blankEnd > r.log.end:
+		return "a follower's fetcher failed: a power loss undid a truncation of its log, but not of its epochs"
 	}
 	return ""
 }

@@ -281,7 +281,7 @@ func (g *ghost) replicaEvent(e *event.Event) {
 		}
 		p.startRaised(r)
 	case event.FetcherFailed:
-		r.failed, r.failure = true, e.Text
+		r.failed, r.outgrown = true, p.outgrown(r, e.Text)
 	case event.IsrProposed:
 		r.maximal, r.proposed = e.MaximalISR, e.ISR
 		r.shrinks(e.Time)

@@ -71,11 +71,11 @@ type replica struct {
 	grown  kafka.Nanos
 	sparse bool
 
-	made    kafka.Nanos // when its log was made, at the earliest; 0 = before the first event of it
-	opened  bool        // its log was opened, in a topic that was created again
-	failed  bool        // its fetcher gave it up
-	failure string      // and said why
-	loaded  bool        // its log is open
+	made     kafka.Nanos // when its log was made, at the earliest; 0 = before the first event of it
+	opened   bool        // its log was opened, in a topic that was created again
+	failed   bool        // its fetcher gave it up
+	outgrown bool        // for what outgrown says
+	loaded   bool        // its log is open
 	// epochsAt is when a batch of another epoch than the one before was appended last, and so
 	// its file of epochs written. bare: a power loss may have taken that, as the disk had lied
 	// about the sync. bared: it has, and its log is known to name epochs from here on only.
