@@ -65,20 +65,38 @@ func (g *ghost) assignable(l *life, gone []string) int {
 }
 
 // countedBy is how many partitions of a topic the leader of a generation may have counted at
-// least. Of one whose deletion has begun its metadata may have lost a part: a broker that is
-// registered anew meanwhile is told of the partitions only that it has replicas of
-// (since 2.7 ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica does not),
-// and shows the others as before. That may be the first that the leader hears of the topic after
-// another broker has said that there is none.
+// least. Of one whose deletion has begun its metadata may have lost a part (see goesInParts). That may be
+// the first that the leader hears of the topic after another broker has said that there is none.
 func (g *ghost) countedBy(l *life, topic string) int32 {
 	n := cmp.Or(g.knownTo(l, topic), g.everHad(topic))
 	if g.numbers(l) {
 		n -= g.unassignedOf(l, topic, n)
 	}
-	if some := g.sightOf(l, topic).some; g.doomedTopic(topic) && some > 0 {
+	if some := g.sightOf(l, topic).some; some > 0 && g.goesInParts(topic, g.groups.byMember[l.leader].actor) {
 		n = min(n, max(some, l.highest(topic)+1))
 	}
 	return n
+}
+
+// goesInParts: a topic is to be deleted, and a client may know that of some of its partitions only.
+// The controller tells all brokers of all partitions when it begins (TopicDeletionManager.onTopicDeletion), but
+//   - a process that registers anew meanwhile, and had not heard it, is told of the partitions only that it has replicas of, and
+//     shows the others as before (since 2.7 ControllerContext.partitionsWithLeaders leaves the topic out; the move to OnlineReplica
+//     does not);
+//   - a new controller may not begin, as a replica is down, and tells of those partitions that have another one
+//     (ReplicaStateMachine.startup);
+//   - nor does one begin while a partition is reassigned (TopicDeletion), of which alone it tells then;
+//   - and where a broker that has not heard it shows all of them as they were before an election, a client that had learned of
+//     the election, and then that they are gone, takes those only of which it knows no higher leader epoch
+//     (Metadata.updateLatestMetadata; with topic ids all of them).
+func (g *ghost) goesInParts(topic, actor string) bool {
+	for _, t := range g.topics {
+		if t.Name == topic && t.doomed {
+			return t.moved || g.elected >= t.doomedAt || g.knowsElection(actor, topic) ||
+				g.setup.Profile.DoomedUntold && slices.ContainsFunc(g.nodes, func(n node) bool { return n.anew >= t.doomedAt })
+		}
+	}
+	return false
 }
 
 // maySee: the leader of a generation counts a claim of a partition.

@@ -18,6 +18,7 @@ type ghost struct {
 	owners []owner
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
+	elected         kafka.Nanos     // when it had
 	groups          *groups         // nil until a fact about one
 	views           []*view         // in the order in which clients came up
 	heads           record.Iterator // of batches that are appended
@@ -94,7 +95,10 @@ type topic struct {
 	untold  []kafka.NodeID
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
-	doomed bool
+	doomed   bool
+	doomedAt kafka.Nanos
+	// moved: a partition of it was reassigned.
+	moved bool
 	// grown are the counts that it had before partitions were added, ascending.
 	grown   []int32
 	addedAt kafka.Nanos
@@ -136,6 +140,9 @@ type node struct {
 	lies       []int32     // the faults by which it does so now
 	drops      []int32     // the faults by which it drops what a failed sync should have written
 	honest     kafka.Nanos // when the last of them ended
+	// listed: this process has registered. anew is when a process last did so again.
+	listed bool
+	anew   kafka.Nanos
 	// whole: a process has registered since, and hence opened all logs.
 	whole bool
 	// named: its meta.properties are on the medium, as a process had registered with them before
@@ -247,13 +254,15 @@ func (g *ghost) observe(e *event.Event) {
 		g.topicCreated(g.topicOf(e.TP.Topic), e.Count)
 	case event.TopicDeletionAsked:
 		t := g.topicOf(e.TP.Topic)
-		t.doomed, t.askedAt = true, e.Time
+		t.dooms(e.Time)
+		t.askedAt = e.Time
 		g.linger(t)
 		g.disturb()
 	case event.TopicDeleted:
 		g.topicDeleted(g.topicOf(e.TP.Topic))
 	case event.AssignmentChanged:
 		g.ch.p = g.partition(e.TP)
+		g.ch.p.topic.moved = g.ch.p.topic.moved || len(g.ch.p.assignment) > 0
 		g.ch.p.assignment = e.Replicas
 		g.topicGrows(g.ch.p)
 		g.topicShrinks(g.ch.p)
@@ -299,7 +308,7 @@ func (g *ghost) observe(e *event.Event) {
 // topicCreated forgets an earlier topic of the name.
 func (g *ghost) topicCreated(t *topic, count int32) {
 	g.bury(t)
-	t.count, t.grown, t.told, t.toldFirst, t.doomed = count, nil, nil, nil, false
+	t.count, t.grown, t.told, t.toldFirst, t.doomed, t.moved = count, nil, nil, nil, false, false
 	g.disturb()
 }
 
@@ -361,8 +370,16 @@ func (g *ghost) topicDeleted(t *topic) {
 	g.bury(t)
 	g.linger(t)
 	t.most = max(t.most, t.count)
-	t.had, t.count, t.grown, t.told, t.toldFirst, t.doomed, t.goneAt = t.count, 0, nil, nil, nil, true, g.now
+	t.dooms(g.now)
+	t.had, t.count, t.grown, t.told, t.toldFirst, t.goneAt = t.count, 0, nil, nil, nil, g.now
 	g.disturb()
+}
+
+// dooms: its deletion is asked for, or done.
+func (t *topic) dooms(now kafka.Nanos) {
+	if !t.doomed {
+		t.doomed, t.doomedAt = true, now
+	}
 }
 
 // doomedTopic reports whether a topic is deleted, or is to be.
@@ -392,7 +409,7 @@ func (g *ghost) process(e *event.Event) {
 	n.down = e.Kind != event.NodeBooted
 	if e.Kind == event.NodeBooted {
 		n.before, n.executed, n.heard, n.unfit = n.registered, 0, 0, ""
-		n.paused, n.late, n.booted = false, false, e.Time
+		n.paused, n.late, n.listed, n.booted = false, false, false, e.Time
 		g.forgets(id)
 	}
 	how, lied := exited, n.lied
@@ -469,7 +486,7 @@ func (g *ghost) control(e *event.Event) {
 func (g *ghost) controlled(e *event.Event) {
 	switch e.Kind {
 	case event.ControllerElected:
-		g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
+		g.controllerEpoch, g.elected = max(g.controllerEpoch, e.ControllerEpoch), e.Time
 		g.ch.n.late = false
 	case event.ControlWrite:
 		if e.Flag {
@@ -479,6 +496,10 @@ func (g *ghost) controlled(e *event.Event) {
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered, g.ch.n.away = max(g.ch.n.registered, e.BrokerEpoch), false
+		if g.ch.n.listed {
+			g.ch.n.anew = e.Time
+		}
+		g.ch.n.listed = true
 		g.ch.n.late, g.ch.n.whole, g.ch.n.named = false, true, g.ch.n.named || !g.ch.n.lied
 	case event.BrokerUnregistered:
 		g.ch.n.away = true

@@ -68,6 +68,13 @@ func (g *ghost) viewEnds(actor string) {
 	}
 }
 
+// knowsElection reports whether a client that keeps to the highest leader epoch of a partition has learned of an
+// election in a topic.
+func (g *ghost) knowsElection(actor, topic string) bool {
+	v := g.viewOf(actor)
+	return v != nil && g.setup.Profile.Versions.Metadata < topicIDVersion && slices.ContainsFunc(v.parts, func(x viewed) bool { return x.tp.Topic == topic && x.most > 0 })
+}
+
 // topicIDVersion is from which version on metadata responses have ids of topics (KIP-516).
 const topicIDVersion = 10
 
