@@ -59,7 +59,8 @@ const (
 	// ControllerEpoch, BrokerEpoch (of the request), Text = API name.
 	ControlExecuted
 	// ControlWrite: a fenced controller write reached ZooKeeper: Node = writer,
-	// ControllerEpoch = epoch whose version it named, Flag = applied (noted by ZooKeeper).
+	// ControllerEpoch = epoch whose version it named, Flag = applied (noted by ZooKeeper), TP = of
+	// which partition the state was to be written, if any.
 	ControlWrite
 	ShutdownAnswered // controlled shutdown answered: Node = the broker leaving, Count = partitions it still leads
 

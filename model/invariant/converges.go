@@ -152,7 +152,7 @@ func (g *ghost) never(line string, p *partition) string {
 // set does not change any more.
 func (g *ghost) unanswered(p *partition) string {
 	l := p.incumbent()
-	if l == nil || !g.setup.Profile.AlterPartition || g.node(p.auth.writer).refused < p.auth.at || slices.Equal(l.isr, p.auth.isr) || !slices.Equal(l.proposed, p.auth.isr) {
+	if l == nil || !g.setup.Profile.AlterPartition || !p.again() || slices.Equal(l.isr, p.auth.isr) || !slices.Equal(l.proposed, p.auth.isr) {
 		return ""
 	}
 	return fmt.Sprintf("its leader never heard that its ISR change to %v was committed: the controller's write lost its answer and was refused when repeated", p.auth.isr)
@@ -168,7 +168,7 @@ func (g *ghost) unanswered(p *partition) string {
 // created in vain whenever a broker starts, and no broker hears of it; the next controller
 // reads the state.
 func (g *ghost) createdUnheard(p *partition) string {
-	if p.told || g.node(p.auth.writer).refused < p.auth.at {
+	if p.told || !p.again() {
 		return ""
 	}
 	return "the controller never heard that it had created the partition's state: the write lost its answer and was refused when repeated"

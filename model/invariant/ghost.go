@@ -147,9 +147,7 @@ type node struct {
 	whole bool
 	// named: its meta.properties are on the medium, as a process had registered with them before
 	// the disk lied.
-	named bool
-	// refused is when ZooKeeper last refused a write that it made as controller.
-	refused  kafka.Nanos
+	named    bool
 	answered answered
 }
 
@@ -201,6 +199,16 @@ func (g *ghost) partition(tp kafka.TopicPartition) *partition {
 	}
 	g.last.tp, g.last.p = tp, t.parts[n]
 	return t.parts[n]
+}
+
+// found finds the ghost of a partition, nil if there is none.
+func (g *ghost) found(tp kafka.TopicPartition) *partition {
+	for _, t := range g.topics {
+		if t.Name == tp.Topic && tp.Partition >= 0 && int(tp.Partition) < len(t.parts) {
+			return t.parts[tp.Partition]
+		}
+	}
+	return nil
 }
 
 // each visits every partition, by topic in the order of the setup.
@@ -491,8 +499,8 @@ func (g *ghost) controlled(e *event.Event) {
 	case event.ControlWrite:
 		if e.Flag {
 			g.controllerEpoch = max(g.controllerEpoch, e.ControllerEpoch)
-		} else {
-			g.ch.n.refused = e.Time
+		} else if p := g.found(e.TP); p != nil {
+			p.refused = refused{e.Node, e.Time}
 		}
 	case event.BrokerRegistered:
 		g.ch.n.registered, g.ch.n.away = max(g.ch.n.registered, e.BrokerEpoch), false

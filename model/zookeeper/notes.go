@@ -99,11 +99,21 @@ func (s *Server) noteControllerEpoch(out *step.Effects, c *change) {
 func (s *Server) noteControlWrite(out *step.Effects, ses *session, req Request, results []Result) {
 	for i := range req {
 		if req[i].Type == OpCheck && req[i].Path == ControllerEpochPath {
-			out.Note(event.Event{Kind: event.ControlWrite, Node: ses.node,
+			out.Note(event.Event{Kind: event.ControlWrite, Node: ses.node, TP: stateOf(req),
 				ControllerEpoch: s.store.epochAt(req[i].Version), Flag: Outcome(results) == OK})
 			return
 		}
 	}
+}
+
+// stateOf is the partition whose state a request writes: Kafka's have one write beside the check.
+func stateOf(req Request) kafka.TopicPartition {
+	for i := range req {
+		if tp, ok := ParseStatePath(req[i].Path); ok {
+			return tp
+		}
+	}
+	return kafka.TopicPartition{}
 }
 
 func noteDefect(out *step.Effects, path string, err error) {
