@@ -22,14 +22,15 @@ type groupClient struct {
 	// joinEnded is when it was in the middle of a rebalance last.
 	joinEnded kafka.Nanos
 	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
-	// carried out later; joinsLost counts those that are not known to have begun a rebalance.
+	// carried out later; lates are those that are not known to have begun a rebalance.
 	// lostAt is when one was given up last, steadyAt when it last was in
 	// a generation, booted when its process began.
-	joinLost  bool
-	joinsLost int
-	lostAt    kafka.Nanos
-	// joins is when it sent its last JoinGroup.
+	joinLost bool
+	lates    []lateJoin
+	lostAt   kafka.Nanos
+	// joins is when it sent its last JoinGroup; joinDone: it is known to have been carried out.
 	joins    kafka.Nanos
+	joinDone bool
 	steadyAt kafka.Nanos
 	// seeks: it asks brokers for the coordinator, and has not heard of one.
 	seeks bool
@@ -182,10 +183,11 @@ func (g *ghost) clientChanged(e *event.Event) {
 		c.node, c.seeks = e.Node, false
 		c.told, c.toldAt = e.Node, e.Time
 	case event.CoordinatorLost:
-		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		if c.state == event.MemberPreparing {
-			c.joinLost, c.joinsLost = true, c.joinsLost+1
+			c.joinLost = true
+			c.givesUpJoin()
 		}
+		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
 		g.joinRanOut(c)
 		c.losesCommits()
 	case event.MemberChanged:
@@ -195,7 +197,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		}
 		c.state, c.cooperative = e.Detail, e.Index == 1
 		if c.state == event.MemberPreparing {
-			c.joins = e.Time
+			c.joins, c.joinDone = e.Time, false
 		}
 		switch {
 		case e.Flag:
@@ -299,7 +301,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.losesCommits()
 	c.member, c.generation, c.state, c.node = "", -1, event.MemberUnjoined, kafka.NoNode
 	c.told = kafka.NoNode
-	c.reset, c.joinLost, c.joinsLost, c.seeks = true, false, 0, false
+	c.reset, c.joinLost, c.lates, c.seeks = true, false, nil, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
 	c.sync, c.seen, c.vanished, c.work, c.vain = syncAnswer{}, nil, nil, 0, vain{}
 }

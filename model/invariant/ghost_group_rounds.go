@@ -45,26 +45,72 @@ func (r *rounds) moved(x *group, l *life, e *event.Event) {
 	}
 }
 
+// lateJoin is a JoinGroup that its sender has given up, and that a broker may carry out yet.
+type lateJoin struct {
+	node   kafka.NodeID
+	member string // its id
+}
+
+const keptLates = 8
+
+// givesUpJoin: the JoinGroup of c is late, unless it was carried out before.
+func (c *groupClient) givesUpJoin() {
+	if !c.joinDone && c.member != "" && c.node != kafka.NoNode && len(c.lates) < keptLates {
+		c.lates = append(c.lates, lateJoin{c.node, c.member})
+	}
+	c.joinDone = true
+}
+
 // lateJoin reports whether a rebalance is begun by a JoinGroup that its sender has given up: no
-// member waits for the answer to one. The connection was at an end for the member, but a
-// broker handles what comes on it all the same, and a member that rejoins with other metadata than
-// it has begins a rebalance (GroupCoordinator.doCurrentMemberJoinGroup). Each begins one only.
-func (g *ghost) lateJoin(x *group) bool {
-	var late *groupClient
+// member waits for the answer to one. The connection was at an end for the member, but the
+// broker handles what comes on it all the same. A leader that rejoins begins a rebalance, and another
+// member of the group if it does so with other metadata than it has (GroupCoordinator.doCurrentMemberJoinGroup).
+// Each begins one only.
+func (g *ghost) lateJoin(x *group, l *life, why string) bool {
+	var late, waits *groupClient
+	at, waiting, given := -1, 0, false
 	for _, c := range g.groups.clients {
-		switch {
-		case c.of != x:
-		case c.state == event.MemberPreparing:
-			return false
-		case c.joinsLost > 0 && late == nil:
-			late = c
+		if c.of != x {
+			continue
+		}
+		given = given || len(c.lates) > 0
+		if c.state == event.MemberPreparing {
+			waits, waiting = c, waiting+1
+		} else if i := c.lateAt(l, why); i >= 0 && late == nil {
+			late, at = c, i
 		}
 	}
-	if late == nil {
+	if waiting == 1 && !given && waits.node == l.node {
+		waits.joinDone = true // it is the only one
+	}
+	if late == nil || waiting > 0 {
 		return false
 	}
-	late.joinsLost--
+	late.lates = slices.Delete(late.lates, at, at+1)
 	return true
+}
+
+// lateAt is which of a client's late JoinGroup may begin a rebalance of l for a reason, -1 if none may.
+func (c *groupClient) lateAt(l *life, why string) int {
+	return slices.IndexFunc(c.lates, func(j lateJoin) bool {
+		return j.node == l.node && l.byID[j.member] != nil && (j.member == l.leader) == (why == leaderText)
+	})
+}
+
+// joinAnswered: a coordinator has answered a member (nil if it is not known), which has sent no other JoinGroup than
+// that for which it waits.
+func (c *groupClient) joinAnswered(node kafka.NodeID) {
+	if c != nil && c.state == event.MemberPreparing && c.node == node && len(c.lates) == 0 {
+		c.joinDone = true
+	}
+}
+
+// neverCarriedOut: the process on a broker has ended, and with it what it had not read.
+func (g *groups) neverCarriedOut(node kafka.NodeID) {
+	for _, c := range g.clients {
+		c.joinDone = c.joinDone || c.node == node
+		c.lates = slices.DeleteFunc(c.lates, func(j lateJoin) bool { return j.node == node })
+	}
 }
 
 // answered follows a SyncAnswered. A member that syncs when another one has joined again

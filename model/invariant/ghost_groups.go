@@ -269,7 +269,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 	case event.GroupChanged:
 		c.of.changed(c.life, e, g.replacedAt(e.TP, e.LeaderEpoch))
 		if r := &c.life.rounds; e.State == event.GroupPreparingRebalance && r.follow {
-			r.follow = !g.lateJoin(c.of)
+			r.follow = !g.lateJoin(c.of, c.life, e.Text)
 		}
 		if e.State == event.GroupStable && e.Text != loadedText {
 			c.of.orphans = g.orphans(c.life)
@@ -292,7 +292,9 @@ func (g *ghost) groupObserved(e *event.Event) {
 		if e.Err == kafka.None && e.Member == c.life.rejoined {
 			c.of.cameBack(c.life, e)
 		}
-		c.life.answered(e, g.groups.byMember[e.Member])
+		sender := g.groups.byMember[e.Member]
+		sender.joinAnswered(e.Node)
+		c.life.answered(e, sender)
 	case event.AssignmentStored:
 		c.life.record = kafka.Offset(e.First)
 		if c.member != nil {
@@ -317,6 +319,7 @@ func (g *ghost) groupsOf(e *event.Event) {
 			x.end(id)
 			x.disturbed = e.Time
 		}
+		g.groups.neverCarriedOut(id)
 		return
 	}
 	if c := g.groups.byActor[e.Actor]; c != nil {
