@@ -52,6 +52,10 @@ func (p *partition) place(r *replica, base kafka.Offset, epoch kafka.LeaderEpoch
 	if base > max(r.blankEnd, r.clean.bound) { // a follower gets what its leader's cleaner has left
 		how = gap
 	}
+	// It was cut inside a batch, and nothing of that is left (LogSegment.truncateTo).
+	if e, _, at := r.log.holding(r.log.end).find(r.log.end); at == found && e.base < r.log.end && base <= r.clean.bound {
+		r.rewind(e.base)
+	}
 	for i := len(p.branches) - 1; i >= 0; i-- { // the unknown bytes may be those that another replica has
 		b := p.branches[i]
 		if b.start <= base && base <= b.end && b.epoch == epoch && (r.floor != kafka.NoOffset || r.log.end <= p.deleted || meet(r.log, position{b, base}).end == r.log.end) {
