@@ -12,7 +12,7 @@ import (
 // segments that an earlier start had deleted: Kafka renames such files, but does not sync the
 // directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
-	if !r.stop.losesUnsynced() {
+	if !r.mayLose(e.Offset) {
 		r.beganSegment(e)
 		return
 	}

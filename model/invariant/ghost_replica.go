@@ -84,7 +84,9 @@ type replica struct {
 	bared    kafka.Offset
 	stop     stopKind // of its process; running while it runs
 	stopAt   kafka.Nanos
-	wasLead  bool // role when the process ended
+	// unwritten is where the segment begins whose sync failed, if it was reverted.
+	unwritten kafka.Offset
+	wasLead   bool // role when the process ended
 	// behind: when the process ended it followed, and its whole log lay below a leader's
 	// log start, so that it was about to empty its log.
 	behind bool
@@ -191,14 +193,23 @@ type loadResult struct {
 	before   kafka.Offset // log end as known
 	durable  kafka.Offset
 	after    kafka.Offset
+	kept     kafka.Offset // reverted: the end of what no failed sync was for
 	cut      kafka.Offset // lowest end to which it was cut since durable was true
 	torn     bool         // after is not the end of a batch
+}
+
+// mayLose: what had been at an offset and was not synced may be gone.
+func (r *replica) mayLose(o kafka.Offset) bool {
+	return r.stop == powerLost || r.stop == reverted && o >= r.unwritten
 }
 
 // load takes a log that was opened with this end. clean is what the broker says, synced that
 // what it had is on the medium then.
 func (r *replica) load(end kafka.Offset, clean, synced bool) loadResult {
 	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, cut: r.cut, after: end}
+	if l.stop == reverted {
+		l.kept = min(r.unwritten, l.before)
+	}
 	known := min(end, r.log.end)
 	if l.stop.losesUnsynced() {
 		known = min(known, r.cut) // above, the bytes may be older ones

@@ -42,6 +42,8 @@ func (c *recovery) observe(e *event.Event) {
 		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
 	case l.stop.losesUnsynced() && l.after < l.durable:
 		c.violate(p, "the log of %s was opened with end %d after %s; up to %d it had been on the medium", nodeName(r.node), l.after, l.stop.loss(), l.durable)
+	case l.wasLead && l.after < l.kept:
+		c.violate(p, "the log of %s, which led, was opened with end %d after a failed sync of the segment from %d on", nodeName(r.node), l.after, l.kept)
 	case l.stop == exited && l.clean && l.after != l.before:
 		c.violate(p, "the log of %s was opened with end %d after a clean stop; it had ended at %d", nodeName(r.node), l.after, l.before)
 	case (l.stop == killed || l.stop == exited) && l.wasLead && l.after < l.before:
@@ -64,6 +66,10 @@ func (c *recovery) missing(e *event.Event) {
 	}
 	c.checked++
 	i := p.hole(r.node, from, e.Last+1)
+	if r.stop == reverted && i == nil && !r.mayLose(from) {
+		c.violate(p, "the log of %s was opened without offsets %d to %d; the failed sync was that of the segment from %d on", nodeName(r.node), from, e.Last, r.unwritten)
+		return
+	}
 	if !r.stop.losesUnsynced() && i == nil {
 		c.violate(p, "the log of %s was opened without offsets %d to %d; no power was lost", nodeName(r.node), from, e.Last)
 		return

@@ -3,6 +3,7 @@ package invariant
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/simkafka/simkafka/model/event"
@@ -63,15 +64,33 @@ func (g *ghost) ofLog(e *event.Event, holds func(*replica) bool) (found bool) {
 }
 
 // reverts notes the log whose sync failed on a file system that then takes back what it had not
-// written (btrfs): the process goes on with it, and the next one finds it so.
+// written (btrfs): the process goes on with it, and the next one finds it so. Segments before the one
+// whose sync failed stay in the page cache.
 func (g *ghost) reverts(e *event.Event) {
-	if !g.setup.Reverts || len(g.node(e.Node).drops) == 0 || !strings.Contains(e.Text, "flush ") || !strings.HasSuffix(e.Text, ".log: input/output error") {
+	if !g.setup.Reverts || len(g.node(e.Node).drops) == 0 || !strings.Contains(e.Text, "flush ") || !strings.HasSuffix(e.Text, failedSync) {
 		return
 	}
 	g.ofLog(e, func(r *replica) bool {
-		r.stop = max(r.stop, reverted)
+		base := segmentOf(e.Text)
+		if r.stop == reverted {
+			base = min(base, r.unwritten)
+		}
+		r.stop, r.unwritten = max(r.stop, reverted), base
 		return true
 	})
+}
+
+// failedSync is what a text ends with that tells of a file whose sync failed.
+const failedSync = ".log: input/output error"
+
+// segmentOf is the base offset of the segment of which text, which ends with failedSync, tells.
+func segmentOf(text string) kafka.Offset {
+	path := strings.TrimSuffix(text, failedSync)
+	base, err := strconv.ParseInt(path[strings.LastIndexByte(path, '/')+1:], 10, 64)
+	if err != nil {
+		return kafka.Offset(kafka.Forever)
+	}
+	return kafka.Offset(base)
 }
 
 // diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
