@@ -88,11 +88,11 @@ type topic struct {
 	count  int32 // of partitions; 0 before it was created
 	had    int32 // count when it was deleted, at goneAt
 	goneAt kafka.Nanos
-	// askedAt is when its deletion was asked for last, most the highest count with which it was deleted; untold are
+	// askedAt is when its deletion was asked for last, hosts are the brokers that had replicas then; untold are
 	// the processes that do not hear of it: see ghost_lingering.go.
 	askedAt kafka.Nanos
-	most    int32
-	untold  []kafka.NodeID
+	hosts   []kafka.NodeID
+	untold  []uninformed
 	// doomed: its deletion was asked for. From then on nothing of it is judged, until a topic
 	// of that name is created.
 	doomed   bool
@@ -261,10 +261,7 @@ func (g *ghost) observe(e *event.Event) {
 	case event.TopicCreated:
 		g.topicCreated(g.topicOf(e.TP.Topic), e.Count)
 	case event.TopicDeletionAsked:
-		t := g.topicOf(e.TP.Topic)
-		t.dooms(e.Time)
-		t.askedAt = e.Time
-		g.linger(t)
+		g.doom(g.topicOf(e.TP.Topic))
 		g.disturb()
 	case event.TopicDeleted:
 		g.topicDeleted(g.topicOf(e.TP.Topic))
@@ -376,8 +373,8 @@ func (g *ghost) disturb() {
 // topicDeleted forgets a topic's partitions.
 func (g *ghost) topicDeleted(t *topic) {
 	g.bury(t)
+	t.tells()
 	g.linger(t)
-	t.most = max(t.most, t.count)
 	t.dooms(g.now)
 	t.had, t.count, t.grown, t.told, t.toldFirst, t.goneAt = t.count, 0, nil, nil, nil, g.now
 	g.disturb()

@@ -49,8 +49,9 @@ type groupClient struct {
 	// vanished are those that its metadata had and have no more.
 	vanished []kafka.TopicPartition
 	sights   sights
-	// reappeared is when they last had one again that there is not, 0 = never.
-	reappeared kafka.Nanos
+	// reappeared is when they last had one again that there is not, 0 = never, reappearedIn its topic.
+	reappeared   kafka.Nanos
+	reappearedIn string
 	// work is how many records poll returned, when it last did (polled), that are not
 	// processed yet: the application does not call it again before.
 	work   int32
@@ -304,6 +305,7 @@ func (c *groupClient) ended(at kafka.Nanos) {
 	c.reset, c.joinLost, c.lates, c.seeks = true, false, nil, false
 	c.lostAt, c.of.disturbed, c.steady = at, at, -1
 	c.sync, c.seen, c.vanished, c.work, c.vain = syncAnswer{}, nil, nil, 0, vain{}
+	c.reappeared = 0
 }
 
 // syncAnswered remembers what a member was told.

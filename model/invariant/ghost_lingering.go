@@ -21,26 +21,68 @@ import (
 // refusals of its leader, have it ask again. Each time the leader of the group rebalances
 // (ConsumerCoordinator.rejoinNeededOrPending compares the metadata with its assignmentSnapshot).
 
+// uninformed is a process that does not hear of a topic's deletion.
+type uninformed struct {
+	node  kafka.NodeID
+	count int32 // it shows the partitions below
+	at    kafka.Nanos
+}
+
 // linger keeps the processes that are not registered while a topic is deleted.
 func (g *ghost) linger(t *topic) {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; n.away {
-			t.lingersOn(n)
+			t.lingersOn(n, g.now)
 		}
 	}
 }
 
-func (t *topic) lingersOn(n *node) {
-	if n.id > 0 && !n.down && n.booted < t.askedAt && !slices.Contains(t.untold, n.id) {
-		t.untold = append(t.untold, n.id)
+// doom notes which brokers have replicas of a topic that is to be deleted: these hear of it, as its deletion does not
+// end before they have deleted them, and an UpdateMetadata goes ahead of the StopReplica that has them
+// do so (TopicDeletionManager.onTopicDeletion, resumeDeletions).
+func (g *ghost) doom(t *topic) {
+	t.dooms(g.now)
+	t.askedAt, t.hosts = g.now, nil
+	for _, p := range t.parts {
+		if p != nil {
+			t.hosts = append(t.hosts, p.assignment...)
+		}
 	}
+	g.linger(t)
+}
+
+// tells: a topic's deletion ends: who is told of it shows none of its partitions, those of an earlier one neither.
+func (t *topic) tells() {
+	t.untold = slices.DeleteFunc(t.untold, func(u uninformed) bool { return u.at < t.askedAt && u.count <= t.count })
+}
+
+func (t *topic) lingersOn(n *node, now kafka.Nanos) {
+	if n.id <= 0 || n.down || n.booted >= t.askedAt || slices.Contains(t.hosts, n.id) {
+		return
+	}
+	count := t.count
+	if t.askedAt <= t.goneAt {
+		count = t.had
+	}
+	for i := range t.untold {
+		if u := &t.untold[i]; u.node == n.id {
+			u.count, u.at = max(u.count, count), now
+			return
+		}
+	}
+	t.untold = append(t.untold, uninformed{n.id, count, now})
+}
+
+// shown reports whether a process that runs shows a partition of a deleted topic.
+func (g *ghost) shown(t *topic, partition int32) bool {
+	return slices.ContainsFunc(t.untold, func(u uninformed) bool { return u.count > partition && !g.node(u.node).down })
 }
 
 // unregistered: a broker's session ends while topics are being deleted, or before it has heard of it.
 func (g *ghost) unregistered(n *node) {
 	for _, t := range g.topics {
 		if t.doomed && !t.isGone() || n.heard < t.askedAt {
-			t.lingersOn(n)
+			t.lingersOn(n, g.now)
 		}
 	}
 }
@@ -50,7 +92,7 @@ func (g *ghost) succeeds() {
 	for _, t := range g.topics {
 		for i := range g.nodes {
 			if n := &g.nodes[i]; t.askedAt <= t.goneAt && n.heard < t.askedAt {
-				t.lingersOn(n)
+				t.lingersOn(n, g.now)
 			}
 		}
 	}
@@ -59,18 +101,19 @@ func (g *ghost) succeeds() {
 // forgets: a process begins, and knows of no topic.
 func (g *ghost) forgets(id kafka.NodeID) {
 	for _, t := range g.topics {
-		t.untold = slices.DeleteFunc(t.untold, func(x kafka.NodeID) bool { return x == id })
+		t.untold = slices.DeleteFunc(t.untold, func(u uninformed) bool { return u.node == id })
 	}
 }
 
 // isGone: it is deleted, and there is none of its name.
 func (t *topic) isGone() bool { return t.doomed && t.count == 0 }
 
-// reappears: a member's metadata have a partition that they did not have, and that there is not.
+// reappears: a member's metadata have a partition that they did not have, and that there is not, while a
+// broker shows it.
 func (g *ghost) reappears(c *groupClient, tp kafka.TopicPartition) {
 	for _, t := range g.topics {
-		if t.Name == tp.Topic && tp.Partition >= t.count {
-			c.reappeared = g.now
+		if t.Name == tp.Topic && tp.Partition >= t.count && g.shown(t, tp.Partition) {
+			c.reappeared, c.reappearedIn = g.now, tp.Topic
 		}
 	}
 }
@@ -85,7 +128,7 @@ func (g *ghost) unsettled(x *group) bool {
 	c := g.groups.byMember[l.leader]
 	return c != nil && c.of == x && c.reappeared > 0 && g.now <= c.reappeared+g.setup.Settles(x.setup) &&
 		slices.ContainsFunc(g.topics, func(t *topic) bool {
-			return t.count < t.most && len(t.untold) > 0 && slices.Contains(l.wanted(), t.Name)
+			return t.Name == c.reappearedIn && slices.ContainsFunc(t.untold, func(u uninformed) bool { return u.count > t.count }) && slices.Contains(l.wanted(), t.Name)
 		})
 }
 
