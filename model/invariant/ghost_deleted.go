@@ -58,13 +58,13 @@ func (l raises) last(o kafka.Offset) (at kafka.Nanos, ok bool) {
 }
 
 // raised enters that r's log start rose. One that goes after its leader's tells of what that
-// one deleted, when it did.
+// one deleted, when it did, and of nothing that it did not.
 func (p *partition) raised(r *replica, e *event.Event) {
 	if e.Kind == event.LogStartRaised && (e.Text == event.StartByLeader || e.Text == event.StartByTruncation) {
-		if l := p.known(r.leader); l != nil && l.logStart >= e.LogStart && len(l.raises) > 0 {
+		if l := p.known(r.leader); l != nil {
 			r.raises = r.raises.and(l.raises, e.LogStart)
-			return
 		}
+		return
 	}
 	r.raises = r.raises.with(raise{e.LogStart, e.Time})
 }
@@ -102,7 +102,7 @@ func (p *partition) allowedAhead(held []position, a *ack) string {
 			continue
 		}
 		for _, c := range p.incidents {
-			if (c.kind == uncleanCut || c.kind == lossyCut) && c.at > gone && c.at <= a.at {
+			if (c.kind == uncleanCut || c.kind == lossyCut) && c.from <= a.last() && c.at > gone && c.at <= a.at {
 				return fmt.Sprintf("%s led epoch %d from %s on with a log that began above them, where it had deleted others, after: %s",
 					nodeName(x.node), x.epoch, x.at, c)
 			}
