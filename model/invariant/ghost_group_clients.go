@@ -251,7 +251,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 func (g *ghost) joinRanOut(c *groupClient) {
 	x := c.of.setup
 	if x != nil && c.state == event.MemberPreparing && c.joins <= g.healed && g.now >= c.joins+max(x.Request, x.Rebalance+joinLapse) {
-		c.of.wentOn = g.now
+		c.of.wentOn, c.joins = g.now, kafka.Forever // once
 	}
 }
 
