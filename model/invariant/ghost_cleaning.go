@@ -188,18 +188,26 @@ func (g *ghost) nothingLeft(line string, p *partition) string {
 		return ""
 	}
 	l, from := p.incumbent(), p.placeIn(line)
-	if l == nil || from == kafka.NoOffset || from < l.clean.gone.from || from >= l.log.end || l.reach() > l.clean.gone.to || l.log.blankWithin(from, l.log.end) {
+	if l == nil || from == kafka.NoOffset || from < max(l.clean.gone.from, l.logStart) || from >= l.log.end || l.reach() > l.clean.gone.to || l.log.blankWithin(from, l.log.end) {
 		return ""
 	}
 	some, all := false, true
 	l.log.each(from, l.log.end, func(x *rec) {
 		how, _ := p.absent(x, &l.clean, g.clockMoved)
-		some, all = true, all && how != forgiven && how != unexplained
+		some, all = true, all && how != forgiven && how != unexplained && (how == expiredRec || how == mistimed || p.sweeps(x, l))
 	})
 	if !some || !all {
 		return ""
 	}
 	return "the leader's cleaner took all records from there on for newer ones of their keys, which were then truncated"
+}
+
+// sweeps: a log that r's cleaner went over had a newer record of x's key: the one that it cleaned last, or one that was
+// truncated since. What another replica had is no reason for it.
+func (p *partition) sweeps(x *rec, r *replica) bool {
+	c := &r.clean
+	return x.key == 0 || c.own.b != nil && p.keys.newer(c.own, x, c.bound) ||
+		slices.ContainsFunc(r.peaks[:], func(log position) bool { return log.b != nil && p.keys.newer(log, x, c.bound) })
 }
 
 // placeIn is the offset N of "at N of" the partition in a line, NoOffset without that.
