@@ -31,7 +31,9 @@ type groupClient struct {
 	// joins is when it sent its last JoinGroup; joinDone: it is known to have been carried out.
 	joins    kafka.Nanos
 	joinDone bool
-	steadyAt kafka.Nanos
+	// answeredOne is when a coordinator last answered one JoinGroup of several that it had from it.
+	answeredOne kafka.Nanos
+	steadyAt    kafka.Nanos
 	// seeks: it asks brokers for the coordinator, and has not heard of one.
 	seeks bool
 	// told is the coordinator that it was told last, at toldAt; NoNode of none in this process.
@@ -198,7 +200,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 		}
 		c.state, c.cooperative = e.Detail, e.Index == 1
 		if c.state == event.MemberPreparing {
-			c.joins, c.joinDone = e.Time, false
+			c.joins, c.joinDone, c.answeredOne = e.Time, false, 0
 		}
 		switch {
 		case e.Flag:

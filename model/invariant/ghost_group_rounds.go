@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/simkafka/simkafka/model/assignor"
@@ -97,12 +98,35 @@ func (c *groupClient) lateAt(l *life, why string) int {
 	})
 }
 
-// joinAnswered: a coordinator has answered a member (nil if it is not known), which has sent no other JoinGroup than
-// that for which it waits.
-func (c *groupClient) joinAnswered(node kafka.NodeID) {
-	if c != nil && c.state == event.MemberPreparing && c.node == node && len(c.lates) == 0 {
+// joinAnswered: a coordinator has answered a member (nil if it is not known): the JoinGroup for which it waits, if
+// it has sent no other. Else it may have been another one, see overtaken.
+func (c *groupClient) joinAnswered(e *event.Event) {
+	switch {
+	case c == nil || c.state != event.MemberPreparing || c.node != e.Node:
+	case len(c.lates) == 0:
 		c.joinDone = true
+	case e.Err == kafka.None && e.Member == c.member && slices.Contains(c.lates, lateJoin{e.Node, e.Member}):
+		c.answeredOne = e.Time
 	}
+}
+
+// overtaken says that a member waits for the answer to a JoinGroup as long as it may, since one that
+// it had sent before, and given up, was carried out after it: the later one carried out takes the place of the other, which
+// is never answered (GroupMetadata.updateMember, awaitingJoinCallback). That happens where a
+// broker has stood still and goes on with the connections of before. The coordinator has answered the member while it
+// waited for both.
+func (g *ghost) overtaken(line string) string {
+	if g.groups == nil {
+		return ""
+	}
+	for _, c := range g.groups.clients {
+		x := c.of.setup
+		if x != nil && line == fmt.Sprintf("consumer %s of group %s is %s", c.actor, c.of.id, event.MemberPreparing) && c.state == event.MemberPreparing && c.answeredOne >= c.joins && c.answeredOne > 0 &&
+			g.now <= c.joins+max(x.Request, x.Rebalance+joinLapse)+slack {
+			return "the coordinator has answered an older JoinGroup, which the member had given up, in place of that for which it waits until max.poll.interval.ms and 5 s are over"
+		}
+	}
+	return ""
 }
 
 // neverCarriedOut: the process on a broker has ended, and with it what it had not read.

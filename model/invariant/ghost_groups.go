@@ -293,7 +293,7 @@ func (g *ghost) groupObserved(e *event.Event) {
 			c.of.cameBack(c.life, e)
 		}
 		sender := g.groups.byMember[e.Member]
-		sender.joinAnswered(e.Node)
+		sender.joinAnswered(e)
 		c.life.answered(e, sender)
 	case event.AssignmentStored:
 		c.life.record = kafka.Offset(e.First)
