@@ -58,10 +58,23 @@ func (g *ghost) stranded(line string, p *partition) string {
 	}
 	for i := range g.known {
 		if a := &g.known[i]; strings.HasPrefix(line, "consumer "+a.actor+" ") {
+			if strings.HasSuffix(line, " hears nothing from its coordinator") && g.hasCoordinator(a.actor) {
+				return "" // that is not asked for by the metadata
+			}
 			return g.strands(a)
 		}
 	}
 	return ""
+}
+
+// hasCoordinator: a member knows a coordinator, which runs. Heartbeats go there, whatever
+// brokers the metadata name.
+func (g *ghost) hasCoordinator(actor string) bool {
+	if g.groups == nil {
+		return false
+	}
+	c := g.groups.byActor[actor]
+	return c != nil && c.node != kafka.NoNode && !g.node(c.node).down
 }
 
 // strandedOwners: a partition has no owner if only such members are left to the group, or if such a one leads
