@@ -67,30 +67,34 @@ func (g *ghost) ofLog(e *event.Event, holds func(*replica) bool) (found bool) {
 // written (btrfs): the process goes on with it, and the next one finds it so. Segments before the one
 // whose sync failed stay in the page cache.
 func (g *ghost) reverts(e *event.Event) {
-	if !g.setup.Reverts || len(g.node(e.Node).drops) == 0 || !strings.Contains(e.Text, "flush ") || !strings.HasSuffix(e.Text, failedSync) {
+	base, is := unsynced(e.Text)
+	if !is || !g.setup.Reverts || len(g.node(e.Node).drops) == 0 {
 		return
 	}
 	g.ofLog(e, func(r *replica) bool {
-		base := segmentOf(e.Text)
+		from := base
 		if r.stop == reverted {
-			base = min(base, r.unwritten)
+			from = min(from, r.unwritten)
 		}
-		r.stop, r.unwritten = max(r.stop, reverted), base
+		r.stop, r.unwritten = max(r.stop, reverted), from
 		return true
 	})
 }
 
-// failedSync is what a text ends with that tells of a file whose sync failed.
-const failedSync = ".log: input/output error"
-
-// segmentOf is the base offset of the segment of which text, which ends with failedSync, tells.
-func segmentOf(text string) kafka.Offset {
-	path := strings.TrimSuffix(text, failedSync)
-	base, err := strconv.ParseInt(path[strings.LastIndexByte(path, '/')+1:], 10, 64)
-	if err != nil {
-		return kafka.Offset(kafka.Forever)
+// unsynced is the base offset of the segment of whose failed sync a text tells: by a background
+// flush of several files (flush DIR/BASE.log: …), or by one file (sync DIR/BASE.log at POSITION: …).
+func unsynced(text string) (base kafka.Offset, is bool) {
+	path, failed := strings.CutSuffix(text, ": input/output error")
+	if i := strings.LastIndex(path, " at "); i >= 0 {
+		path = path[:i]
 	}
-	return kafka.Offset(base)
+	path, log := strings.CutSuffix(path, ".log")
+	op := path[strings.LastIndex(path, ": ")+1:]
+	if !failed || !log || !strings.HasPrefix(op, " flush ") && !strings.HasPrefix(op, " sync ") {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(path[strings.LastIndexByte(path, '/')+1:], 10, 64)
+	return kafka.Offset(n), err == nil
 }
 
 // diskFault remembers the nodes whose disks lied, and that nothing is left on a disk that was
