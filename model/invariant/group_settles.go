@@ -13,7 +13,7 @@ func groupSettles() rule {
 		Info: Info{
 			Name:  "group-settles",
 			Rules: "groups 6.5",
-			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over, hears late who leads its partition of __consumer_offsets, or gets the min.insync.replicas back that its offsets need, and no topic changes, then its members join, and take " +
+			Words: "A group comes to rest: when the faults have ended, no process starts or ends, no broker takes the group over, hears late who leads its partition of __consumer_offsets (of its members' coordinators, that it does so no more), or gets the min.insync.replicas back that its offsets need, and no topic changes, then its members join, and take " +
 				"partitions, no longer than the bound that its settings give.",
 			When: "after the faults, at each rebalance that begins and each partition that is taken; at the end of a run",
 			Broken: "two members whose callbacks take longer than max.poll.interval.ms; a coordinator that cannot append (fewer than min.insync.replicas replicas run); all members are static and " +
@@ -25,7 +25,7 @@ func groupSettles() rule {
 		},
 		kinds: []event.Kind{event.GroupChanged, event.PartitionAssigned, event.NodeBooted, event.NodeCrashed, event.NodeStopped, event.NodePaused, event.NodeResumed,
 			event.MemberRemoved, event.CoordinatorLoaded, event.TopicCreated, event.AssignmentChanged, event.MetadataSeen, event.PartitionChanged,
-			event.ControlExecuted},
+			event.CoordinatorUnloaded, event.ControlExecuted},
 		build: func(f *findings) checker { return &settles{findings: f} },
 	}
 }
@@ -133,6 +133,23 @@ func (c *settles) heard(e *event.Event) {
 	}
 }
 
+// letsGo begins the time anew for a group with a member that holds to a coordinator which only now
+// hears that another broker leads the group's partition of __consumer_offsets: until then it answers its
+// heartbeats (GroupCoordinator.onResignation comes with the controller's LeaderAndIsr), while the other one
+// takes the member for gone.
+func (c *settles) letsGo(e *event.Event) {
+	if c.g.groups == nil {
+		return
+	}
+	for i, x := range c.g.groups.list {
+		p := c.g.offsetsPartition(x.index)
+		c.since(i)
+		if p != nil && x.index == e.TP.Partition && p.auth.known && p.auth.leader != e.Node && slices.ContainsFunc(c.g.groups.clients, func(o *groupClient) bool { return o.of == x && o.node == e.Node }) {
+			c.struck[i], c.rest[i] = e.Time, Rest{}
+		}
+	}
+}
+
 // newTo reports whether the leader of the group's partition of __consumer_offsets, of any if
 // no coordinator ever told of the group, was committed after a broker had heard of states,
 // and a member needs to be told of it.
@@ -208,6 +225,9 @@ func (c *settles) observe(e *event.Event) {
 		return
 	case event.ControlExecuted:
 		c.heard(e)
+		return
+	case event.CoordinatorUnloaded:
+		c.letsGo(e)
 		return
 	case event.MemberRemoved:
 		c.tooBusy(e)
