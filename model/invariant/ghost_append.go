@@ -130,6 +130,9 @@ func (p *partition) search(r *replica, e entry, epoch kafka.LeaderEpoch) (match,
 				_, r.next, _ = b.find(e.next())
 				return unjudged, position{}
 			}
+			if p.partedBefore(r.log, position{b, e.base}) {
+				parts = b
+			}
 		case how != found || got != e && !p.thinned(r, b, got, e):
 			differs = b
 		case p.reaches(r, b, e.base):
@@ -160,6 +163,13 @@ func (p *partition) reaches(r *replica, b *branch, base kafka.Offset) bool {
 	x := position{b, base}
 	at := meet(r.log, x).end
 	return at >= base || overBlank(r.log, x, at) >= base
+}
+
+// partedBefore: two logs part for a reason, so that it does not matter whether the batch that follows in
+// one of them, and is forgotten, is the other's.
+func (p *partition) partedBefore(x, y position) bool {
+	at := meet(x, y).end
+	return x.excused(at) || y.excused(at)
 }
 
 // fork begins a branch: that of a new epoch, or a second one of an epoch that has
