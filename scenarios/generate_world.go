@@ -63,7 +63,7 @@ func (w *world) topology() {
 	if w.guided {
 		partitions = []int32{1, 1, 1, 3}
 	}
-	if w.m.guide == returning { // who loses one lead has others: its followers keep their connections
+	if w.m.guide == returning { // who loses one lead mostly has others: its followers keep their connections
 		partitions = []int32{3, 3, 4, 1}
 	}
 	s.Topics = []Topic{{Name: "t", Partitions: partitions[w.int("partitions", 0, 3)], Replication: w.replication}}
@@ -176,7 +176,7 @@ func (w *world) setTasks(set func(string, any)) {
 		cleanup = "none"
 	}
 	if w.m.guide == returning {
-		// Of a leader whose log retention has emptied no epoch is left to compare: a follower
+		// A leader whose log retention has emptied knows only its last epoch: a follower
 		// keeps what it had of an older one up to the same offset
 		// (LeaderEpochFileCache.endOffsetFor). It is Kafka's own flaw, too.
 		cleanup = "none"

@@ -18,7 +18,7 @@ type ghost struct {
 	owners []owner
 	// controllerEpoch is the highest that a controller had or wrote with.
 	controllerEpoch kafka.ControllerEpoch
-	elected         kafka.Nanos     // when it had
+	elected         kafka.Nanos     // when one was elected last
 	groups          *groups         // nil until a fact about one
 	views           []*view         // in the order in which clients came up
 	heads           record.Iterator // of batches that are appended
@@ -138,12 +138,12 @@ type node struct {
 	// lost its power after such a lie.
 	lied, lost bool
 	lies       []int32     // the faults by which it does so now
-	drops      []int32     // the faults by which it drops what a failed sync should have written
 	honest     kafka.Nanos // when the last of them ended
+	drops      []int32     // the faults by which it drops what a failed sync should have written
 	// listed: this process has registered. anew is when a process last did so again.
 	listed bool
 	anew   kafka.Nanos
-	// whole: a process has registered since, and hence opened all logs.
+	// whole: a process has registered since the disk lost its power, and hence opened all logs.
 	whole bool
 	// named: its meta.properties are on the medium, as a process had registered with them before
 	// the disk lied.

@@ -23,8 +23,7 @@ type groupClient struct {
 	joinEnded kafka.Nanos
 	// joinLost: a coordinator was given up while a JoinGroup was on its way, which may be
 	// carried out later; lates are those that are not known to have begun a rebalance.
-	// lostAt is when one was given up last, steadyAt when it last was in
-	// a generation, booted when its process began.
+	// lostAt is when a coordinator was given up last.
 	joinLost bool
 	lates    []lateJoin
 	lostAt   kafka.Nanos
@@ -33,7 +32,7 @@ type groupClient struct {
 	joinDone bool
 	// answeredOne is when a coordinator last answered one JoinGroup of several that it had from it.
 	answeredOne kafka.Nanos
-	steadyAt    kafka.Nanos
+	steadyAt    kafka.Nanos // when it last was in a generation
 	// seeks: it asks brokers for the coordinator, and has not heard of one.
 	seeks bool
 	// told is the coordinator that it was told last, at toldAt; NoNode of none in this process.

@@ -82,7 +82,7 @@ type replica struct {
 	epochsAt kafka.Nanos
 	bare     bool
 	bared    kafka.Offset
-	stop     stopKind // of its process; running while it runs
+	stop     stopKind // of its process; running while it runs, or reverted once a sync failed so
 	stopAt   kafka.Nanos
 	// unwritten is where the segment begins whose sync failed, if it was reverted.
 	unwritten kafka.Offset

@@ -300,7 +300,7 @@ func (g *ghost) nobodyServes() (why string) {
 }
 
 // short: the in-sync set is smaller than min.insync.replicas. It may be for as long as
-// controller.socket.timeout.ms after the faults, if the answer to a request of the controller
+// request.timeout.ms of the controller after the faults, if the answer to a request of the controller
 // was lost, behind which the one waits that tells a follower whom to follow
 // (ControllerChannelManager); that it does not stay so is what converges-after-heal says.
 func (p *partition) short() bool { return p.auth.known && len(p.auth.isr) < p.minISR() }

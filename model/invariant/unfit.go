@@ -64,7 +64,7 @@ func (g *ghost) ofLog(e *event.Event, holds func(*replica) bool) (found bool) {
 }
 
 // reverts notes the log whose sync failed on a file system that then takes back what it had not
-// written (btrfs): the process goes on with it, and the next one finds it so. Segments before the one
+// written (btrfs): the process halts, and the next one finds it so. Segments before the one
 // whose sync failed stay in the page cache.
 func (g *ghost) reverts(e *event.Event) {
 	base, is := unsynced(e.Text)
