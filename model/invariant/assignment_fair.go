@@ -66,16 +66,24 @@ func (g *ghost) assignable(l *life, gone []string) int {
 
 // countedBy is how many partitions of a topic the leader of a generation may have counted at
 // least. Of one whose deletion has begun its metadata may have lost a part (see goesInParts). That may be
-// the first that the leader hears of the topic after another broker has said that there is none.
+// the first that the leader hears of the topic after another broker has said that there is none. Or they are from before
+// partitions were added to one that is deleted since.
 func (g *ghost) countedBy(l *life, topic string) int32 {
 	n := cmp.Or(g.knownTo(l, topic), g.everHad(topic))
 	if g.numbers(l) {
 		n -= g.unassignedOf(l, topic, n)
 	}
-	if some := g.sightOf(l, topic).some; some > 0 && g.goesInParts(topic, g.groups.byMember[l.leader].actor) {
+	if some := g.sightOf(l, topic).some; some > 0 && (g.hadOnce(topic, some) || g.goesInParts(topic, g.groups.byMember[l.leader].actor)) {
 		n = min(n, max(some, l.highest(topic)+1))
 	}
 	return n
+}
+
+// hadOnce reports whether a topic that is deleted had so many partitions before others were added.
+func (g *ghost) hadOnce(name string, partitions int32) bool {
+	return slices.ContainsFunc(g.topics, func(t *topic) bool {
+		return t.Name == name && t.count == 0 && slices.Contains(t.hadGrown, partitions)
+	})
 }
 
 // goesInParts: a topic is to be deleted, and a client may know that of some of its partitions only.

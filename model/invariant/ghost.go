@@ -99,9 +99,10 @@ type topic struct {
 	doomedAt kafka.Nanos
 	// moved: a partition of it was reassigned.
 	moved bool
-	// grown are the counts that it had before partitions were added, ascending.
-	grown   []int32
-	addedAt kafka.Nanos
+	// grown are the counts that it had before partitions were added, ascending, hadGrown those of
+	// the deleted topic.
+	grown, hadGrown []int32
+	addedAt         kafka.Nanos
 	// told are the numbers of partitions that brokers were told of, ascending: see
 	// ghost_told.go.
 	told   []int32
@@ -313,7 +314,7 @@ func (g *ghost) observe(e *event.Event) {
 // topicCreated forgets an earlier topic of the name.
 func (g *ghost) topicCreated(t *topic, count int32) {
 	g.bury(t)
-	t.count, t.grown, t.told, t.toldFirst, t.doomed, t.moved = count, nil, nil, nil, false, false
+	t.count, t.grown, t.hadGrown, t.told, t.toldFirst, t.doomed, t.moved = count, nil, nil, nil, nil, false, false
 	g.disturb()
 }
 
@@ -376,7 +377,7 @@ func (g *ghost) topicDeleted(t *topic) {
 	t.tells()
 	g.linger(t)
 	t.dooms(g.now)
-	t.had, t.count, t.grown, t.told, t.toldFirst, t.goneAt = t.count, 0, nil, nil, nil, g.now
+	t.had, t.hadGrown, t.count, t.grown, t.told, t.toldFirst, t.goneAt = t.count, t.grown, 0, nil, nil, nil, g.now
 	g.disturb()
 }
 
