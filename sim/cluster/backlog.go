@@ -17,18 +17,14 @@ type backlog struct {
 	prompt bool
 }
 
-// check lets a fact wait for the checks, or shows it to them.
+// check lets a fact wait for the checks.
 func (c *Cluster) check(e *event.Event) {
 	b := &c.backlog
-	if b.prompt {
-		c.showChecks(e)
-		return
-	}
 	if b.facts == nil {
 		b.facts = make([]event.Event, backlogSize)
 	}
 	b.facts[b.n] = *e
-	if b.n++; b.n == backlogSize {
+	if b.n++; b.prompt || b.n == backlogSize {
 		c.catchUp()
 	}
 }
@@ -48,15 +44,6 @@ func (c *Cluster) catchUp() {
 	for i := range facts {
 		c.probes.observe(&facts[i])
 	}
-}
-
-// showChecks shows them one fact.
-func (c *Cluster) showChecks(e *event.Event) {
-	if c.suite != nil {
-		c.suite.Observe(e)
-	}
-	c.collect.Observe(e)
-	c.probes.observe(e)
 }
 
 // checkPromptly ends the waiting.

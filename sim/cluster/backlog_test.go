@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/event"
+	"github.com/simkafka/simkafka/model/kafka"
 )
 
 // What the checks find does not depend on when they see a fact.
@@ -31,13 +32,14 @@ func TestViolationsAreKnownWhenAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.catchUp()
-	c.Event(&event.Event{Kind: event.Probe, Text: "asked"})
-	if c.backlog.n != 1 {
-		t.Fatalf("%d facts wait", c.backlog.n)
+	tp := kafka.TopicPartition{Topic: c.spec.Topics[0].Name}
+	for node := range kafka.NodeID(2) {
+		c.Event(&event.Event{Kind: event.BecameLeader, TP: tp, Node: node + 1, LeaderEpoch: 7})
 	}
-	c.Violations()
-	if c.backlog.n != 0 {
-		t.Errorf("%d facts wait", c.backlog.n)
+	if len(c.suite.Violations()) > 0 {
+		t.Fatal("the facts do not wait")
+	}
+	if len(c.Violations()) == 0 {
+		t.Error("two leaders of an epoch are not told of")
 	}
 }

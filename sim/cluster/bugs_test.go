@@ -16,11 +16,7 @@ func bugScenario(t *testing.T, b quirk.Bug) *scenarios.Spec {
 	if !ok {
 		t.Fatalf("%s has no scenario", b.Key)
 	}
-	spec, err := scenarios.Load(e.File, []byte(e.Text), scenarios.LibrarySource)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
+	return parse(t, e.File, e.Text)
 }
 
 func runSpec(t *testing.T, spec *scenarios.Spec, seed uint64) *outcome.Result {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/kafka"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 // Retention by age asks a segment's file for its time where no record tells one
@@ -12,10 +11,7 @@ import (
 func TestFilesGoByTheNodesWallClock(t *testing.T) {
 	const hour = 3_600_000
 	text := indexScenario + "events: [{at: 2s, clock_jump: {node: broker-2, by: -1h}}]\n"
-	spec, err := scenarios.Load("clock.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "clock.yaml", text)
 	c, err := New(spec, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,12 @@ func builtin(t testing.TB, name string) *scenarios.Spec {
 	if !ok {
 		t.Fatalf("no scenario %q", name)
 	}
-	s, err := scenarios.Load(e.File, []byte(e.Text), scenarios.LibrarySource)
+	return parse(t, e.File, e.Text)
+}
+
+func parse(t testing.TB, file, text string) *scenarios.Spec {
+	t.Helper()
+	s, err := scenarios.Load(file, []byte(text), scenarios.LibrarySource)
 	if err != nil {
 		t.Fatal(err)
 	}

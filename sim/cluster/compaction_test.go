@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/outcome"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 const compactionScenario = `apiVersion: simkafka/v1
@@ -35,10 +34,7 @@ events:
 // goes offline, the same seed gives the same run, and what they leave is judged, as all
 // acknowledged records are.
 func TestCompactionRunsInACluster(t *testing.T) {
-	spec, err := scenarios.Load("compaction.yaml", []byte(compactionScenario), scenarios.LibrarySource)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "compaction.yaml", compactionScenario)
 	var prints []string
 	for range 2 {
 		r, err := Run(spec, Options{Seed: 1})

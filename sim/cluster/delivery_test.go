@@ -115,11 +115,7 @@ func (l *ladder) spec(t *testing.T) *scenarios.Spec {
 	}
 	text := strings.NewReplacer("REPLICAS", fmt.Sprint(orElse(l.replicas, 3)), "COUNT", fmt.Sprint(max(l.members, 1)),
 		"LOOP", loopSettings[l.loop]+map[bool]string{true: "\n    on_stop: drop"}[l.drop], "EVENTS", events).Replace(deliveryWorld)
-	s, err := scenarios.Load("delivery.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return parse(t, "delivery.yaml", text)
 }
 
 func orElse(n, other int) int {

@@ -31,10 +31,7 @@ func runEvent(t *testing.T, event string) *outcome.Result {
 	if event != "" {
 		text += "events:\n  - " + event + "\n"
 	}
-	spec, err := scenarios.Load("world.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "world.yaml", text)
 	r, err := Run(spec, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +91,7 @@ func TestTriggersLookAtStates(t *testing.T) {
   - {on_disk: {node: broker-1, op: sync, nth: 2, since: replica-loaded}, kill: $node, restart_after: 1s}
   - {when: {event: partition-changed, partition: orders/*, isr: 2}, for: 1s, pause: broker-3}
 `
-	spec, err := scenarios.Load("world.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "world.yaml", text)
 	if again, err := scenarios.Load("again.yaml", []byte(spec.YAML()), nil); err != nil || again.YAML() != spec.YAML() {
 		t.Fatalf("%v\n%s", err, spec.YAML())
 	}

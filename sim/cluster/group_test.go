@@ -50,11 +50,7 @@ events:
 func groupSpec(t testing.TB, with ...string) *scenarios.Spec {
 	t.Helper()
 	text := strings.NewReplacer(append(with, "INSTANCE", "max.poll.records: 100")...).Replace(groupScenario)
-	s, err := scenarios.Load("group.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return parse(t, "group.yaml", text)
 }
 
 // membersWatch follows what members say of themselves.

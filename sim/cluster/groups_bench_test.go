@@ -44,11 +44,7 @@ func BenchmarkThousandMembers(b *testing.B) {
 }
 
 func thousand(b *testing.B, assignor string) *scenarios.Spec {
-	s, err := scenarios.Load("thousand.yaml", []byte(strings.ReplaceAll(thousandMembers, "ASSIGNOR", assignor)), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s
+	return parse(b, "thousand.yaml", strings.ReplaceAll(thousandMembers, "ASSIGNOR", assignor))
 }
 
 // validThousand: all partitions have an owner in the end, and three changes have made

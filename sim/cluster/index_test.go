@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/kafka"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 const indexScenario = `apiVersion: simkafka/v1
@@ -32,10 +31,7 @@ func TestFollowersIndexAsTheirProfileDoes(t *testing.T) {
 		same    bool
 	}{{"zk-3.9", true}, {"zk-2.6", false}} {
 		text := strings.Replace(indexScenario, "zk-3.9", p.profile, 1)
-		spec, err := scenarios.Load("followers-index.yaml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := parse(t, "followers-index.yaml", text)
 		c, err := New(spec, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)

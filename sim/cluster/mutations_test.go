@@ -38,10 +38,7 @@ func mutationSpec(t *testing.T, id quirk.ID, on quirk.Set) *scenarios.Spec {
 		}
 		e = scenarios.Entry{File: name, Text: string(text)}
 	}
-	spec, err := scenarios.Load(e.File, []byte(e.Text), scenarios.LibrarySource)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, e.File, e.Text)
 	spec = spec.WithoutQuirks()
 	spec.Quirks = on
 	return spec

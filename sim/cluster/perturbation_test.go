@@ -47,11 +47,7 @@ func perturb(t *testing.T, changes ...string) *scenarios.Spec {
 	for _, mark := range []string{"IDLE_PRODUCER", "IDLE_CONSUMER"} {
 		text = strings.ReplaceAll(text, "  "+mark+"\n", "")
 	}
-	s, err := scenarios.Load("perturbed.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return parse(t, "perturbed.yaml", text)
 }
 
 // history keeps what the tests compare of each step and fact.

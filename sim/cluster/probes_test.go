@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/outcome"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 // Every probe has a name of its own and words.
@@ -45,14 +44,8 @@ func TestProbesCountRareStates(t *testing.T) {
 			t.Errorf("%s does not reach %s: %v", c.scenario, c.probe, r.Probes)
 		}
 	}
-	spec, err := scenarios.Load("calm.yaml", []byte(faultWorld), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	calm, err := Run(spec, Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "calm.yaml", faultWorld)
+	calm := runSpec(t, spec, 1)
 	for _, p := range Probes() {
 		if hit(calm, p.Name) > 0 {
 			t.Errorf("a calm run reaches %s", p.Name)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/simkafka/simkafka/model/kafka"
 	"github.com/simkafka/simkafka/model/outcome"
-	"github.com/simkafka/simkafka/scenarios"
 	"github.com/simkafka/simkafka/sim/kernel"
 )
 
@@ -52,21 +51,14 @@ events:
   - {at: 10s, pause: controller, for: 11s}
   - {at: 23s, kill: random(brokers), restart_after: 1s}
   - {at: 9s, power_loss: leader(orders/0), restart_after: 2s}
-  - {at: 25s, disk_error: {node: random(brokers), op: write, nth: 3}, for: 4s}
 `
 
 // TestALongRewrittenEpochIsStillExcused: a leader that lost its end with its power leads its epoch again
 // (A-13), and a follower that kept the end goes on behind it, into the next epoch, of which the ghost has
 // forgotten the first batches by then. A random cluster found it: it was taken for a conflict.
 func TestALongRewrittenEpochIsStillExcused(t *testing.T) {
-	spec, err := scenarios.Load("rewritten.yaml", []byte(rewrittenScenario), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(spec, Options{Seed: 426})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "rewritten.yaml", rewrittenScenario)
+	r := runSpec(t, spec, 426)
 	if r.Verdict != outcome.Pass || r.Loss.Records != 2 {
 		t.Errorf("%v %s, expected loss of %d records", r.Verdict, r.Why, r.Loss.Records)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/outcome"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 const slowSyncScenario = `apiVersion: simkafka/v1
@@ -29,14 +28,8 @@ events:
 // flush covers all that was rolled before it begins, so that the broker is as far behind
 // as its disk is slow, and can be stopped.
 func TestBackgroundFlushesDoNotPileUp(t *testing.T) {
-	spec, err := scenarios.Load("slow-sync.yaml", []byte(slowSyncScenario), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(spec, Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "slow-sync.yaml", slowSyncScenario)
+	r := runSpec(t, spec, 1)
 	if r.Verdict != outcome.Pass || r.Settled < 0 {
 		t.Errorf("%v %s, settled %v", r.Verdict, r.Why, r.Settled)
 	}
@@ -62,14 +55,8 @@ expect:
 // TestForegroundSyncsComeBetweenThoseOfABackgroundFlush: who syncs each record does not
 // wait for all that another topic's rolls have left to sync.
 func TestForegroundSyncsComeBetweenThoseOfABackgroundFlush(t *testing.T) {
-	spec, err := scenarios.Load("shared-disk.yaml", []byte(sharedDiskScenario), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(spec, Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "shared-disk.yaml", sharedDiskScenario)
+	r := runSpec(t, spec, 1)
 	if r.Verdict != outcome.Pass {
 		t.Errorf("%v %s", r.Verdict, r.Why)
 	}
@@ -93,14 +80,8 @@ events:
 // TestWhatAFailedSyncTookIsAnExpectedLoss: btrfs takes back what a failed sync should have
 // written (fault D16), and recovery does not look for a hole in front of the next segment.
 func TestWhatAFailedSyncTookIsAnExpectedLoss(t *testing.T) {
-	spec, err := scenarios.Load("reverted.yaml", []byte(revertedScenario), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(spec, Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "reverted.yaml", revertedScenario)
+	r := runSpec(t, spec, 1)
 	lost := int64(0)
 	for _, x := range r.Loss.Reasons {
 		if strings.HasPrefix(x.Text, "a failed sync took the unsynced record from broker-") {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/simkafka/simkafka/model/outcome"
-	"github.com/simkafka/simkafka/scenarios"
 )
 
 // unheardScenario: the controller's request about an added partition to the broker that is asked
@@ -30,10 +29,7 @@ events:
 // TestWhatABrokerHasNotHeardOfIsReadBack: records of a partition are not lost because the first
 // broker that is asked does not know it.
 func TestWhatABrokerHasNotHeardOfIsReadBack(t *testing.T) {
-	spec, err := scenarios.Load("unheard.yaml", []byte(unheardScenario), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := parse(t, "unheard.yaml", unheardScenario)
 	for seed := range uint64(4) {
 		r, err := Run(spec, Options{Seed: seed}) // who adds it may hear nothing, and asks again
 		if err != nil {
