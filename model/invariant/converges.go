@@ -324,7 +324,7 @@ func (p *partition) cannotFollow(r, l *replica) string {
 	return ""
 }
 
-// nothingThere says that a reader stays where it is since a power loss took the last offsets of
+// nothingThere says that a reader stays where it is since a power loss, or a failed sync, took the last offsets of
 // the leader's log and left the file of the segment behind them, empty. The log ends at the base
 // of that one, so that there are offsets to read, and an answer to a fetch has none of them
 // (LocalLog.read, behind the last segment), until the next record is appended.
@@ -336,16 +336,16 @@ func (p *partition) nothingThere(line string) string {
 	if l == nil {
 		return ""
 	}
-	end, stays := kafka.NoOffset, false
+	end, stays, took := kafka.NoOffset, false, powerLost
 	for _, i := range p.incidents { // in the order of their offsets
 		if !i.hole || i.node != l.node || i.at != l.stopAt || l.cut <= i.from {
 			continue // it was before, or is cut away
 		}
 		stays = stays && i.from == end || strings.Contains(line, " at "+strconv.FormatInt(int64(i.from), 10)+" of "+p.tp.String())
-		end = i.to
+		end, took = i.to, i.stop
 	}
 	if stays && end == l.reach() {
-		return "a power loss took the last records of the leader's log, and left the empty segment behind them"
+		return took.loss() + " took the last records of the leader's log, and left the empty segment behind them"
 	}
 	return ""
 }

@@ -435,6 +435,7 @@ func (g *ghost) process(e *event.Event) {
 			r.behind = r.role == follows && r.reach() < p.leaderStart
 			p.stopsCopying(r)
 			r.ended(how, e.Time)
+			r.failed, r.outgrown = false, false // the next process fetches anew
 			r.bare = r.bare || how == powerLost && lied && (n.lied || max(r.epochsAt, r.made) < n.honest)
 		}
 		r.loaded = false

@@ -190,6 +190,7 @@ func (g *ghost) clientChanged(e *event.Event) {
 			c.givesUpJoin()
 		}
 		c.node, c.lostAt, c.of.disturbed = kafka.NoNode, e.Time, e.Time
+		c.answeredOne = 0 // it waits no more
 		g.joinRanOut(c)
 		c.losesCommits()
 	case event.MemberChanged:

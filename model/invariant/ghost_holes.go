@@ -12,14 +12,14 @@ import (
 // segments that an earlier start had deleted: Kafka renames such files, but does not sync the
 // directory then (LogSegment.changeFileSuffixes).
 func (p *partition) holed(r *replica, e *event.Event) {
-	if !r.mayLose(e.Offset) {
+	from, to := notCleaned(r, e.Offset, e.Last+1), e.Last+1
+	if !r.mayLose(min(from, e.Last)) {
 		r.beganSegment(e)
 		return
 	}
 	lost := func(from, to kafka.Offset) *incident {
 		return &incident{kind: lossy, stop: r.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: from, to: to, held: r.log.at(to), hole: true}
 	}
-	from, to := notCleaned(r, e.Offset, e.Last+1), e.Last+1
 	if from < to {
 		p.happened(lost(from, to))
 	}

@@ -376,7 +376,7 @@ func (g *ghost) loaded(p *partition, r *replica, end kafka.Offset, clean bool) {
 	if r.blankEnd > r.log.end {
 		p.blankTails = append(p.blankTails, r)
 	}
-	if l := &g.ch.load; !l.stop.losesUnsynced() || r.log.end >= held.end || end < l.kept {
+	if l := &g.ch.load; !l.stop.losesUnsynced() || r.log.end >= held.end || l.beyond() {
 		return
 	}
 	i := &incident{kind: lossy, stop: g.ch.load.stop, at: r.stopAt, node: r.node, epoch: p.auth.epoch, from: r.log.end, to: held.end, held: held}

@@ -84,9 +84,9 @@ type replica struct {
 	bared    kafka.Offset
 	stop     stopKind // of its process; running while it runs, or reverted once a sync failed so
 	stopAt   kafka.Nanos
-	// unwritten is where the segment begins whose sync failed, if it was reverted.
-	unwritten kafka.Offset
-	wasLead   bool // role when the process ended
+	// unwritten and unwrittenTo (exclusive) bound the segment whose sync failed, if it was reverted.
+	unwritten, unwrittenTo kafka.Offset
+	wasLead                bool // role when the process ended
 	// behind: when the process ended it followed, and its whole log lay below a leader's
 	// log start, so that it was about to empty its log.
 	behind bool
@@ -193,14 +193,21 @@ type loadResult struct {
 	before   kafka.Offset // log end as known
 	durable  kafka.Offset
 	after    kafka.Offset
-	kept     kafka.Offset // reverted: the end of what no failed sync was for
-	cut      kafka.Offset // lowest end to which it was cut since durable was true
-	torn     bool         // after is not the end of a batch
+	// reverted: the end of what no failed sync was for, and the end of what it was for: the log ends
+	// between them, if it lost anything
+	kept, within kafka.Offset
+	cut          kafka.Offset // lowest end to which it was cut since durable was true
+	torn         bool         // after is not the end of a batch
 }
 
 // mayLose: what had been at an offset and was not synced may be gone.
 func (r *replica) mayLose(o kafka.Offset) bool {
-	return r.stop == powerLost || r.stop == reverted && o >= r.unwritten
+	return r.stop == powerLost || r.stop == reverted && o >= r.unwritten && o < r.unwrittenTo
+}
+
+// beyond: after a failed sync something is gone that it was not for.
+func (l *loadResult) beyond() bool {
+	return l.after < l.kept || l.stop == reverted && l.after > l.within && l.after < l.before
 }
 
 // load takes a log that was opened with this end. clean is what the broker says, synced that
@@ -208,7 +215,7 @@ func (r *replica) mayLose(o kafka.Offset) bool {
 func (r *replica) load(end kafka.Offset, clean, synced bool) loadResult {
 	l := loadResult{happened: true, stop: r.stop, clean: clean, wasLead: r.wasLead, before: r.reach(), durable: r.durable, cut: r.cut, after: end}
 	if l.stop == reverted {
-		l.kept = min(r.unwritten, l.before)
+		l.kept, l.within = min(r.unwritten, l.before), r.unwrittenTo
 	}
 	known := min(end, r.log.end)
 	if l.stop.losesUnsynced() {

@@ -30,6 +30,19 @@ type files struct {
 	partial bool
 }
 
+// endOf is where the segment ends that begins at base: where the next one begins, Forever if it is the last one
+// or that is not known.
+func (f *files) endOf(base kafka.Offset) kafka.Offset {
+	if !f.partial {
+		for i := range f.list {
+			if s := &f.list[i]; s.base > base {
+				return s.base
+			}
+		}
+	}
+	return kafka.Offset(kafka.Forever)
+}
+
 // total is the bytes of all; known is false if one of them, or its size, is not known.
 func (f *files) total() (size int64, known bool) {
 	for _, s := range f.list {
@@ -82,7 +95,7 @@ func (f *files) loaded(e *event.Event, l *loadResult, died kafka.Nanos) {
 	switch {
 	case e.LEO == 0:
 		*f = files{list: []stretch{{base: 0, began: e.Time}}}
-	case l.stop == powerLost:
+	case l.stop.losesUnsynced():
 		*f = files{partial: true}
 	case e.Flag && n > 0:
 		f.list[n-1].size = -1

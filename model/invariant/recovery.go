@@ -42,7 +42,7 @@ func (c *recovery) observe(e *event.Event) {
 		c.violate(p, "the log of %s was opened with end %d, inside a batch", nodeName(r.node), l.after)
 	case l.stop.losesUnsynced() && l.after < l.durable:
 		c.violate(p, "the log of %s was opened with end %d after %s; up to %d it had been on the medium", nodeName(r.node), l.after, l.stop.loss(), l.durable)
-	case l.wasLead && l.after < l.kept:
+	case l.wasLead && l.beyond():
 		c.violate(p, "the log of %s, which led, was opened with end %d after a failed sync of the segment from %d on", nodeName(r.node), l.after, l.kept)
 	case l.stop == exited && l.clean && l.after != l.before:
 		c.violate(p, "the log of %s was opened with end %d after a clean stop; it had ended at %d", nodeName(r.node), l.after, l.before)

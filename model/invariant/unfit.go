@@ -72,11 +72,11 @@ func (g *ghost) reverts(e *event.Event) {
 		return
 	}
 	g.ofLog(e, func(r *replica) bool {
-		from := base
+		from, to := base, r.files.endOf(base)
 		if r.stop == reverted {
-			from = min(from, r.unwritten)
+			from, to = min(from, r.unwritten), max(to, r.unwrittenTo)
 		}
-		r.stop, r.unwritten = max(r.stop, reverted), from
+		r.stop, r.unwritten, r.unwrittenTo = max(r.stop, reverted), from, to
 		return true
 	})
 }
